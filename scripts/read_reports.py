@@ -33,6 +33,8 @@ _ODD = re.compile(r"\bNone\b|\s{2,}\S|(?<!\.)\.\.(?!\.)|\bnan\b| ,| \.(?!\.)|:\.
 _VALUES = re.compile(r"\w+\[[\d, ]+\] is \S+, not ")
 _INPUTS = re.compile(r"np\.(?:array|full|zeros|ones|arange|random)|^\w+ = \[", re.MULTILINE)
 _LABEL = re.compile(r"\A\[Bug\]\[\w+\] ")
+_DANGLES = re.compile(r" (?:with|on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
+_NEEDS = re.compile(r"\A\nOnly seen .*\.\n")
 _PLACE = re.compile(
     r"\b(?=\w*[a-z])\w*[A-Z]\w*[A-Z]\w*"  # a pass, an error
     r"|\b\w+[._]\w+"  # a primitive, an operator, a function
@@ -54,8 +56,9 @@ def faults_of(text: str, kind: str = "") -> Iterator[str]:
         yield "the title names no pass, primitive, operator or step"
     if len(said.split()) < 3:
         yield "the title does not say what is wrong"
-    if head.count("(") != head.count(")") or head[-1] in ":,;(":
+    if head.count("(") != head.count(")") or head[-1] in ":,;(" or _DANGLES.search(head):
         yield "the title breaks off"
+    rest = _NEEDS.sub("", rest)
     if not rest.startswith("\n```python\n") and "TVM cannot print this program" not in rest:
         yield "the program does not come first"
     sections = [each for each in re.findall(r"^### (.*)$", _FENCED.sub("", text), re.MULTILINE) if each in SECTIONS]
@@ -68,6 +71,8 @@ def faults_of(text: str, kind: str = "") -> Iterator[str]:
         yield f"a path of this machine: {text[path.start() : path.end() + 30]!r}"
     if file := _FILE.search(_own_words(prose)):
         yield f"a file that a reader lacks: {file[0]}"
+    if address := re.search(r"\b0x[0-9a-f]{8,}", prose):
+        yield f"an address: {address[0]}"
     if noise := _NOISE.search(head + prose):
         yield f"a number with noise: {noise[0]}"
     if (lines := _REDUCED.search(prose)) and int(lines[1]) < 2 * int(lines[2]):

@@ -160,7 +160,7 @@ def test_the_regression_test_of_refused_source_asks_the_compiler_that_refused_it
     assert finding is not None
     text = regression_test(finding, Limits(), "").text
     compile(text, "test_regression.py", "exec")
-    assert "executable = tvm.compile(mod, target)" in text
+    assert "executable = tvm.compile(Module, target)" in text
     script = repro_script(finding, Limits(), "")
     compile(script, "repro.py", "exec")
     with_nvcc = compiler is CudaCompiler.NVCC

@@ -273,6 +273,17 @@ def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) ->
     assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
 
 
+def test_a_build_that_takes_a_target_alone_is_one_line() -> None:
+    plain = _finding("ice-on-valid", case_of(REFUSED))
+    zero = 'tvm.target.Target({"kind": "llvm", "opt-level": 0})'
+    assert f"\n    built = relax.build(Module, target={zero})\n" in _written(plain)[1].text
+    usual = replace(plain, case=replace(plain.case, target="llvm"))
+    text = _written(usual)[1].text
+    assert '\n    built = relax.build(Module, target="llvm")\n' in text and "mod = " not in text
+    lifted = replace(plain, case=replace(plain.case, config=ContextConfig(options=(("tirx.disable_assert", True),))))
+    assert "\n    mod = Module\n" in _written(lifted)[1].text, "options take a context"
+
+
 def test_a_regression_test_knows_the_variables_of_a_signature(tmp_path: Path) -> None:
     """What is right passes it, written down under the finding of an error."""
     kind = TensorType((5, 2), "float32")

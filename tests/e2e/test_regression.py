@@ -45,10 +45,12 @@ def main(A: T.Buffer((40, 40), "int32"), B: T.Buffer((40, 40), "int32")):
 
 STRIDED = """
 @T.prim_func
-def main(A: T.Buffer((3, 4), "int32", strides=(7, 1)), B: T.Buffer((3, 4), "int32")):
+def main(A: T.Buffer((3, 4), "int32", strides=(7, 1)), B: T.Buffer((3, 4), "int32", strides=(5, 1))):
     for i, j in T.grid(3, 4):
         B[i, j] = A[i, j] + 1
 """
+
+BACKWARD = STRIDED.replace("strides=(7, 1)", "strides=(1, 3)")
 
 SYMBOLIC = """
 n = TypeVar("n")
@@ -91,6 +93,7 @@ def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
         "small": written(SMALL),
         "large": written(LARGE, (PassSpec("tirx.StmtSimplify"), PassSpec("s_tir.LowerOpaqueBlock")), own),
         "strided": written(STRIDED),
+        "backward": written(BACKWARD),
         "outside": written(LARGE, nature="outside"),
         "symbolic": written(SYMBOLIC),
     }
@@ -103,23 +106,28 @@ def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
     assert "ml_dtypes.bfloat16" in made["small"][0]
     assert 'np.load(pathlib.Path(__file__).with_name("inputs.npz"))' in made["large"][0]
     assert "something was written around" in made["outside"][0]
+    assert made["strided"][0].count(".as_strided(np.from_dlpack(") == 2 and "inputs.npz" not in made["strided"][0]
+    assert "\n    func(tvm_ffi.from_dlpack(A), tvm_ffi.from_dlpack(B))\n" in made["strided"][0]
+    assert "something was written around" in made["backward"][0], "its elements are not in order"
     assert "from typing import TypeVar" in made["symbolic"][0]
     for test, _ in made.values():
         assert "tzerlike" not in test
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout
-    assert "5 passed" in done.stdout
+    assert "6 passed" in done.stdout
     # A test that cannot fail is none: with other expectations each of them does.
-    for name in ("large", "strided", "outside"):
+    for name in ("large", "backward", "outside"):
         archive = tmp_path / name / "inputs.npz"
         with numpy.load(io.BytesIO(archive.read_bytes())) as arrays:
             changed = {key: array + 1 if key == "expected1" else array for key, array in arrays.items()}
         numpy.savez(archive, **changed)
+    strided = tmp_path / "strided" / "test_strided.py"
+    strided.write_text(strided.read_text().replace("    expected = ", "    expected = 1 + "))
     small = tmp_path / "small" / "test_small.py"
     small.write_text(small.read_text().replace("atol=", "atol=-1 + "))
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert "4 failed, 1 passed" in done.stdout, done.stdout
+    assert "5 failed, 1 passed" in done.stdout, done.stdout
 
 
 def test_a_test_of_what_does_not_end_ends() -> None:
@@ -202,8 +210,8 @@ def test_of_the_calls_on_a_schedule_look_ups_without_use_are_left_out() -> None:
         "v1 = sch.get_sblock('a')",
         "v2 = sch.get_loops(v1)",
         "v3 = sch.fuse(v9, v10)",
-        "v4 = sch.get_sblock('b')",
-        "v5 = sch.cache_read(v4, 0, 'global')",
+        'v4 = sch.get_sblock("b")',
+        'v5 = sch.cache_read(v4, 0, "global")',
     )
     text = crash_test("Schedule.cache_read", "", calls).text
     assert "def test_schedule_cache_read_crash():" in text

@@ -479,5 +479,33 @@ def test_a_trace_that_tvm_cannot_write_is_reported_by_the_names_of_its_calls() -
         def as_python(self) -> list[str]:
             raise TypeError("Mismatched type on argument #2")
 
+        def as_json(self) -> Any:
+            raise ValueError("no")
+
     assert any("sch.parallel(" in call for call in calls_in(schedule.trace))
     assert calls_in(Unwritten()) == ["GetSBlock", "GetLoops", "Parallel"]
+
+
+PADDED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.sblock("pad"):
+            v = T.axis.spatial(6, i)
+            B[v] = T.if_then_else(1 <= v and v < 5, A[v - 1], T.float32(0.0))
+"""
+
+
+def test_the_last_call_is_written_by_its_json_where_tvm_has_no_text_for_it() -> None:
+    schedule = s_tir.Schedule(module_of(parse_script(PADDED)), debug_mask=0)
+    block = schedule.get_sblock("pad")
+    schedule.decompose_padding(block, schedule.get_loops(block)[0])
+    with pytest.raises(TypeError):
+        schedule.trace.as_python()
+    assert calls_in(schedule.trace) == [
+        'b0 = sch.get_sblock(name="pad", func_name="main")',
+        "l1, = sch.get_loops(block=b0)",
+        "b2 = sch.decompose_padding(b0, l1)",
+    ]
+    schedule.annotate(schedule.get_sblock("pad"), "x", 1)
+    assert calls_in(schedule.trace)[2:] == ["DecomposePadding", "GetSBlock", "Annotate"], "the last one has text"

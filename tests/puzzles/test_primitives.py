@@ -189,7 +189,7 @@ def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp
     assert read_bundle(path).probe == PROBE
     report = (path / "report.md").read_text()
     assert f"`Schedule.{parts[1]}`" in report
-    assert "v2 = sch.cache_index(v1, 'global', 0)" in report
+    assert 'v2 = sch.cache_index(v1, "global", 0)' in report
     assert "constructor gives it" not in report
     repro = (path / "repro.py").read_text()
     assert "tzerlike" not in repro
@@ -200,7 +200,7 @@ def test_its_bundle_shows_it_with_tvm_alone(monkeypatch: pytest.MonkeyPatch, tmp
     assert ended(other)[0] == 0
 
     test = (path / "test_regression.py").read_text()
-    assert "sch.cache_index(v1, 'global', 0)" in test and "tzerlike" not in test
+    assert 'sch.cache_index(v1, "global", 0)' in test and "tzerlike" not in test
     assert pytest_status(path / "test_regression.py") == 1
     (path / "test_regression.py").write_text(test.replace("sch.cache_index(", "(lambda *args: 0)("))
     assert pytest_status(path / "test_regression.py") == 0

@@ -17,6 +17,7 @@ import pytest
 
 from tests.data.toy_harness.tzerlike_lists import PASSES, ListHarness
 from tests.puzzles.conftest import LIMITS, served
+from tzerlike.campaign import reducing
 from tzerlike.campaign.reducing import REDUCING_SHARE, Reductions
 from tzerlike.campaign.state import ToReduce, WorkerState
 from tzerlike.core.archive import no_arrays
@@ -33,6 +34,7 @@ from tzerlike.findings import growth
 from tzerlike.findings.bundles.bundle import Confirmation, read_bundle
 from tzerlike.findings.bundles.compilation import bundle_plainly
 from tzerlike.findings.known import Known
+from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
@@ -164,6 +166,24 @@ def test_two_causes_of_one_signature_come_apart(campaign: Campaign) -> None:
         campaign.go_on()
     assert len(campaign.others) == 1, "each of the two has its bundle"
     assert len(triage(collect([campaign.directory]), Known()).groups) == 2
+
+
+def test_what_is_reduced_to_the_end_is_bisected_and_its_report_written_anew(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[str, Path, bool]] = []
+
+    def note(step: str, path: Path) -> None:
+        small = path / "reduced" / "observation.json"
+        steps.append((step, path, small.exists() and not json.loads(small.read_text())["environment"].get(ROUGHLY)))
+
+    monkeypatch.setattr(reducing, "has_culprit", lambda bundle: True)
+    monkeypatch.setattr(reducing, "bisect_by", lambda executor, bundle, oracles: note("bisected", bundle.path))
+    path, _ = first(campaign)
+    monkeypatch.setattr(reducing, "refresh_report", lambda path: note("written", path))
+    campaign.go_on()
+    assert steps[-2:] == [("bisected", path, True), ("written", path, True)]
+    assert [step for step, _, _ in steps].count("bisected") == 1
 
 
 @pytest.mark.long

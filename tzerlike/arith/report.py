@@ -15,7 +15,7 @@ from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Expr, Variable
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
-from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
+from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, fold, found_by, trace, triage
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import reason
@@ -69,7 +69,7 @@ def arith_report(
             f"{saved} as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug exists.",
             *([] if short else ["", *fold(TEST_FILE, test)]),
         ],
-        TRIAGE,
+        triage(["tir:arith"]),
         [found_by(environment, finding.signature, runs, same, _TIERS.get(tier, ""))],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

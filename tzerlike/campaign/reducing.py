@@ -21,6 +21,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.shrink import Shrinking, Task, last_that
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bisect.role import bisect_by, has_culprit
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
@@ -55,7 +56,7 @@ _ATTEMPTS = 100
 """Candidates between two iterations, and attempts at making some."""
 
 _WRITING = 10
-"""Cases that it takes to confirm what came of a reduction and to write it down."""
+"""Cases that it takes to confirm what came of a reduction and to write it down, or to follow it along its passes."""
 
 _RIVALS = 8
 """Cases that wait, at most, to be compared with what has their signature: each is kept in the worker's state."""
@@ -202,7 +203,8 @@ class Reductions:
         return True
 
     def _finely(self, bundle: Bundle, *, keep: bool) -> Iterator[int]:
-        """Reduce a bundle to the end, and `keep` what comes of it, or compare it with the bundles of its signature."""
+        """Reduce a bundle to the end, and `keep` what comes of it, with its culprit; or compare it with the bundles of
+        its signature."""
         cost = _COST.get(bundle.kind, 1)
         same, times = self._judge(bundle).times_shown(bundle.stored.case)
         yield times * cost
@@ -216,6 +218,10 @@ class Reductions:
         bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
         if keep:
             self._save(bundle, [search.best] if limits is None else accepted, bundle.environment)
+            if has_culprit(bundle):
+                yield _WRITING * cost
+                self._keep(lambda: bisect_by(self._executor, bundle, self._oracles))
+                self._keep(lambda: refresh_report(bundle.path))
         else:
             self._compare(search.best, bundle, self._judge(bundle))
         yield _WRITING * cost

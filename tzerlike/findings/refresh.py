@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from tzerlike.core.archive import read_arrays
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
 from tzerlike.execution.cuda.memcheck import SANITIZER_REPORT
+from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
-from tzerlike.findings.bundles.bundle import Record, read_bundle, read_record
+from tzerlike.findings.bundles.bundle import Bundle, Record, read_bundle, read_record
 from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -59,7 +61,7 @@ def _subject(path: Path) -> Subject:
         environment=record.environment,
         script=_script(best),
         test=_text(test) if test.exists() else "",
-        guilt=_guilt(record, reduced is not None),
+        guilt=_guilt(record, reduced is not None, bundle),
         folder="" if reduced is None else f"{REDUCED}/",
         original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
@@ -73,16 +75,47 @@ def _subject(path: Path) -> Subject:
     )
 
 
-def _guilt(record: Record, reduced: bool) -> Guilt | None:
-    """None where no bisection found anything, or one of another finding; of another program, its verdict alone."""
+_TOLD = {
+    Change.ILL_TYPED: "after it the program is ill-typed",
+    Change.RESULT: "after it the program computes something else",
+}
+"""What a culprit pass does, where the report has said already in what way."""
+
+_TARGET = re.compile(r"(T\.func_attr\(\{\"target\":) .*")
+"""The attributes of a function that is bound to a target, a long line that no pass changes."""
+
+_IN_BASELINE = ", in the baseline build"
+
+_MOST_LINES = 60
+"""Of a program that a pass leaves as it was: no more than a report shows."""
+
+
+def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
+    """None where no bisection found anything, one of another finding, or no more than the report says of the origin; of
+    another program, its verdict alone."""
     bisection = read_bisection(record.path)
     if bisection is None or not bisection.guilty or bisection.signature != record.signature:
         return None
-    what = bisection.line().partition(": ")[2]
+    told = _TOLD.get(bisection.change, "")
+    if bundle.observation.origin is not None and not bisection.diff:
+        return None
+    what = told or bisection.line().partition(": ")[2]
+    if _shown_by_both(bundle):
+        what = what.removesuffix(_IN_BASELINE)
     if bisection.reduced != reduced:
         return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
-    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, bisection.diff)
+    if told or detail in bisection.line():
+        detail = ""
+    changed = "\n+++ " in bisection.diff
+    diff = bisection.diff if changed or len(bisection.diff.splitlines()) <= _MOST_LINES else ""
+    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1 ...})", diff))
+
+
+def _shown_by_both(bundle: Bundle) -> bool:
+    """Whether the default build is as wrong as the baseline build, which is the one that is bisected then."""
+    results = bundle.observation.results
+    return results is not None and results.blame == "both"
 
 
 def _script(path: Path) -> str:

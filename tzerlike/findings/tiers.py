@@ -15,11 +15,8 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import BASELINE
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
-from tzerlike.oracles.metamorphic import LIES, PADDING
-
-_DOCUMENTED = frozenset({("schedule", "cache_index", "strides"), ("schedule", "LoopPartition", LIES)})
-"""By their parts, findings whose like TVM's documentation of the primitive prints as what comes out: buffers of several
-dimensions and one stride, blocks that declare nothing. Both hurt later on, and are no oversight of a user's."""
+from tzerlike.oracles.documented import is_documented
+from tzerlike.oracles.metamorphic import PADDING
 
 _CHECKED_VALUE = "ValueError: Check failed"
 """How an error begins that TVM chose the class of: its internal checks raise InternalError."""
@@ -76,7 +73,7 @@ def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs, e
     (`excluded`).
     """
     seen = finding.observation
-    if excluded or finding.parts in _DOCUMENTED:
+    if excluded or is_documented(finding):
         return SECOND_TIER
     if seen.stage is Stage.MUTATE and seen.message.startswith((_CHECKED_VALUE, f"{PADDING}:")):
         return SECOND_TIER

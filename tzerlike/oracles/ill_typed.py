@@ -22,10 +22,20 @@ _SIZES = "buffer"
 
 _EXPECTED = {
     "strides": "A buffer has as many strides as dimensions, or none: `Buffer.offset_of` requires that.",
-    "buffer": "A buffer is laid out by scalar integers: extents and offset are such, and no extent is negative.",
+    "buffer": "The extents, strides and offset of a buffer are scalar integers, and no extent is negative.",
     "axis": "The value bound to a block axis has the dtype of the axis: passes substitute one for the other.",
 }
 """What no constructor of TVM's holds a program to, by rule."""
+
+
+_IN_WORDS = (
+    (r"^1 strides ", "1 stride "),
+    (r"^a buffer laid out by (\S+)$", r"a buffer with an extent, stride or offset of \1"),
+    (r"^([\w.]+) of nothing typed (\S+)$", r"\1() -> \2"),
+    (r"^([a-z][\w.]*\.\w+) of (.+) typed (\S+)$", r"\1(\2) -> \3"),
+    (r" typed (\S+)$", r" that has dtype \1"),
+)
+"""What observations say of what is ill-typed, and how a report says it."""
 
 
 def expected_of(rule: str, maker: str) -> str:
@@ -38,7 +48,8 @@ def expected_of(rule: str, maker: str) -> str:
 
 def wrong_in_words(where: str) -> str:
     """What is ill-typed, for a reader: of the axes of a block, the first whose value is of another type."""
-    where = re.sub(r"^1 strides ", "1 stride ", where)
+    for stored, told in _IN_WORDS:
+        where = re.sub(stored, told, where)
     axes = re.fullmatch(r"axes of (.*) for (.*)", where)
     pairs = zip(axes[1].split(", "), axes[2].split(", "), strict=False) if axes else ()
     return next((f"{given} for an axis of {axis}" for axis, given in pairs if given != axis), where)
@@ -63,7 +74,7 @@ def _may_stray(observation: Observation) -> bool:
 
 def account_of_ill_typed(found: Offence) -> Account:
     return Account(
-        headline=f"{found.pass_name} leaves ill-typed IR: {wrong_in_words(found.where)}",
+        headline=f"{short_name(found.pass_name)} leaves ill-typed IR: {wrong_in_words(found.where)}",
         expected=expected_of(found.rule, "a pass"),
         place=found.pass_name,
         actual="leaves ill-typed IR:",

@@ -7,6 +7,7 @@ it does, held to what the interpreter says of the program before (tzerlike.oracl
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
@@ -35,7 +36,6 @@ HELD = "schedule"
 
 _MADE = {
     OTHER_VALUES: "computes something else",
-    LIES: "declares wrong reads and writes for its blocks",
     PADDING: "reads uninitialized memory and writes it to elements that the original leaves unchanged",
     UNINITIALISED: "reads uninitialized memory",
     "out-of-bounds": "accesses memory out of bounds",
@@ -46,7 +46,6 @@ _MADE = {
 """What a primitive does, by what is wrong with the outcome."""
 
 _TITLED = {
-    LIES: "declares wrong reads or writes",
     PADDING: "writes garbage to unchanged elements",
     UNINITIALISED: "makes a program read uninitialized memory",
     "out-of-bounds": "makes a program access memory out of bounds",
@@ -62,6 +61,15 @@ SLIPPED = {
     "beginning": "{} is initialized more than once",
 }
 """What a primitive did to a buffer or a block, by the word for it (tzerlike.tir.slips)."""
+
+_STATEMENT = re.compile(r"(?<= )\w+\[[^;]*\] = [^;]+")
+"""A statement that the interpreter stopped at."""
+
+_ROOM = 69
+"""Characters of a title behind its labels."""
+
+_CALLS = 60
+"""Lines of calls that a report shows."""
 
 _CHANCE = ", so its results are arbitrary"
 
@@ -90,25 +98,47 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     calls = held.get("calls") if isinstance(held, dict) else None
     said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
     rule, _, where = said.partition(":")
-    where = re.sub(r"^ (\S+) in the block (\w+): block \2\b", r" an axis of the block \2 is \1", where)
+    where = re.sub(r"^ (\S+) in the block (\w+): block \2\b", r" an axis of the block \2 takes the value \1", where)
+    where = _STATEMENT.sub(r"`\g<0>`", _rounded(where))
     made = _MADE.get(rule, f"breaks the rule {rule}")
-    kept = "declares correctly what its blocks access" if rule == LIES else "preserves what the program computes"
-    name = _method(seen.pass_name)
-    return Account(
-        expected=f"The schedule primitive {kept}.",
+    name = f"Schedule.{method_of(seen.pass_name)}"
+    told = Account(
+        expected="The schedule primitive preserves what the program computes.",
         place=name,
-        actual=f"makes a program that {made}{_CHANCE if rule not in (OTHER_VALUES, LIES) else ''}:{_rounded(where)}.",
-        headline=f"{name} {_TITLED.get(rule, f'makes a program that {made}')}" if rule != OTHER_VALUES else "",
+        actual=f"makes a program that {made}{_CHANCE * (rule != OTHER_VALUES)}:{where}.",
+        headline=_slip_in_title(name, where)
+        if rule == OTHER_VALUES
+        else f"{name} {_TITLED.get(rule, f'makes a program that {made}')}",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
-        lines=60,
+        lines=_CALLS,
+    )
+    return _of_lies(told, where.strip()) if rule == LIES else told
+
+
+def _slip_in_title(name: str, where: str) -> str:
+    """What a primitive did to a buffer or a block, where that is known and short: more than that a value is wrong."""
+    said = where.rpartition("; ")[2]
+    known = any(said.endswith(words.removeprefix("{}")) for words in SLIPPED.values())
+    text = f"{name}: {said}"
+    return text if known and len(text) <= _ROOM else ""
+
+
+def _of_lies(told: Account, where: str) -> Account:
+    """What is told of blocks that do not declare what they access."""
+    what = re.match("reads|writes", where)
+    too_little = "leaves a block that declares too little"
+    return replace(
+        told,
+        expected="After the schedule primitive, each block declares what it reads and writes.",
+        actual=f"leaves a block that {where}." if what else f"{too_little}: {where}.",
+        headline=f"{told.place} {f'leaves a block with undeclared {what[0]}' if what else too_little}",
     )
 
 
-def _method(kind: str) -> str:
-    """The method of Schedule behind a kind of instruction: `Schedule.cache_write` of CacheWrite."""
-    words = {"ReIndex": "reindex", "RFactor": "rfactor"}.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
-    return f"Schedule.{words}"
+def method_of(kind: str) -> str:
+    """Return the method of Schedule behind a kind of instruction: `cache_write` of CacheWrite."""
+    return {"ReIndex": "reindex", "RFactor": "rfactor"}.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
 
 
 def _rounded(where: str) -> str:

@@ -116,7 +116,7 @@ class _Source:
         return self._names[handle]
 
     def _scalar(self, node: Any) -> str:
-        return _call("tirx.Var", [_quoted(node.name), _quoted(_dtype(node.ty))])
+        return _call("tirx.Var", [_quoted(node.name), _type(node.ty)])
 
     def _buffer(self, node: Any) -> str:
         ty = node.ty
@@ -155,12 +155,11 @@ class _Source:
         return _call("tirx.For", [*parts, kind, self._of(node.body), *_keywords(more)])
 
     def _block(self, node: Any) -> str:
-        if len(node.match_buffers):
-            raise _NoSource
-        buffers = self._all(node.alloc_buffers)
+        views, buffers = self._all(node.match_buffers), self._all(node.alloc_buffers)
         more = {
             "init": "" if node.init is None else self._of(node.init),
             "alloc_buffers": "" if buffers == "[]" else buffers,
+            "match_buffers": "" if views == "[]" else views,
             "annotations": _notes(node.annotations),
         }
         axes, regions = self._all(node.iter_vars), [self._all(each) for each in (node.reads, node.writes)]
@@ -177,7 +176,7 @@ class _Source:
         if name is None or type(node.op).__name__ != "Op":
             raise _NoSource
         operator = f"tvm.ir.Op.get({_quoted(name)})"
-        return _call("tvm.ir.Call", [operator, self._all(node.args), f'ret_ty="{_dtype(node.ty)}"'])
+        return _call("tvm.ir.Call", [operator, self._all(node.args), f"ret_ty={_type(node.ty)}"])
 
 
 _Writer = Callable[[_Source, Any], str]
@@ -220,6 +219,8 @@ _WRITTEN: Mapping[str, _Writer] = {
     "IfThenElse": _fields("tirx.IfThenElse", "condition", "then_case", "else_case"),
     "Bind": _fields("tirx.Bind", "var", "value"),
     "AllocBuffer": _fields("tirx.AllocBuffer", "buffer"),
+    "DeclBuffer": lambda s, node: _call("tirx.DeclBuffer", [s._of(node.buffer), f"data={s._of(node.data)}"]),
+    "MatchBufferRegion": _fields("s_tir.MatchBufferRegion", "buffer", "source"),
     "BufferStore": lambda s, node: _call(
         "tirx.BufferStore", [s._of(node.buffer), s._of(node.value), s._all(node.indices)]
     ),
@@ -292,6 +293,13 @@ def _dtype(ty: Any) -> str:
     if type(ty) is not tvm.ir.PrimType:
         raise _NoSource
     return str(ty.dtype)
+
+
+def _type(ty: Any) -> str:
+    """Source of the type of a variable or a call: the text of a dtype, or a pointer."""
+    if type(ty) is tvm.ir.PointerType:
+        return f'tvm.ir.PointerType(tvm.ir.PrimType("{_dtype(ty.element_type)}"), {_quoted(ty.storage_scope)})'
+    return _quoted(_dtype(ty))
 
 
 def _float(value: float) -> str:

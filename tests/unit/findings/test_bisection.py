@@ -20,8 +20,9 @@ from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import LLVM_OPTIMISATION
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import Change, Walk
-from tzerlike.findings.bisect.role import bisection
+from tzerlike.findings.bisect.role import bisection, has_culprit
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
+from tzerlike.findings.bundles.bundle import read_bundle
 
 DIFFERENCE = Difference(1, "B", "float32", (0, 3), "2.0", "0.0", "nan", 3, 16, "nan")
 
@@ -170,3 +171,20 @@ def test_what_is_no_bisection_is_one_clear_error(tmp_path: Path, text: str) -> N
     (tmp_path / BISECTION).write_text(text)
     with pytest.raises(UserError, match=BISECTION):
         read_bisection(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        ("wrong-code-optimised-vectorizeloop", True),
+        ("invalid-ir-ill-typed-compactbufferallocation", True),
+        ("invalid-ir-immutability-annotateentryfunc", False),
+        ("wrong-code-schedule-reindex", False),
+        ("crash-passes-narrowdatatype", False),
+        ("ice-on-valid-forcenarrowindextoint32", True),
+        ("ice-on-valid-legalizeops", False),
+    ],
+)
+def test_the_culprit_is_shown_of_what_a_pass_does_to_the_program(named: str, shown: bool) -> None:
+    (path,) = (Path(__file__).parents[2] / "data" / "reports").glob(f"{named}-*")
+    assert has_culprit(read_bundle(path)) is shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from dataclasses import replace
 
@@ -66,7 +67,9 @@ def test_what_only_the_baseline_build_shows_is_said_to_be_in_it() -> None:
     told = replace(plain, case=replace(plain.case, passes=()), tier=SECOND_TIER)
     text = report(told)
     assert "The pass `tirx.P`, in the baseline build (LLVM level 0" in text
-    assert text.endswith("It was only seen with options other than the defaults.\n")
+    assert (
+        "\nOnly seen in the baseline build: LLVM level 0, loops not vectorized, without 15 optional passes.\n" in text
+    )
 
 
 def test_an_error_is_shown_without_the_module_that_follows_it() -> None:
@@ -179,9 +182,9 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)
     text = report(subject("crash", seen))
-    assert text.startswith("# [Bug][TIR] CompactBufferAllocation leaves IR with a buffer laid out by int32x8\n")
+    assert text.startswith("# [Bug][TIR] CompactBufferAllocation leaves a buffer sized by int32x8\n")
     assert "`tirx.FlattenBuffer`, in the default pipeline, kills the process: SIGSEGV." in text
-    assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-typed: `a buffer" in text
+    assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-typed: a buffer" in text
     left = replace(origin, check=LEFTOVER, where="T.Cast(...)")
     assert "its output still has what that pass should remove: `T.Cast(...)`." in report(
         subject("ice-on-valid", replace(seen, exit=Exit.REJECTED, origin=left))
@@ -324,7 +327,7 @@ OF_EACH_KIND = {
 def test_a_report_of_each_kind_reads_like_an_issue_of_tvm(kind: str) -> None:
     inputs = "A = [1, 2]" if kind == "wrong-code" else ""
     told = replace(subject(kind, OF_EACH_KIND[kind]), inputs=inputs, repro="import tvm\n", original_lines=4)
-    text = report(told)
+    text = report(replace(told, case=Case("{}")))
     first, _, rest = text.partition("\n")
     assert len(first.removeprefix("# ")) <= 80, first
     assert rest.startswith("\n```python\nfrom tvm.script import tirx as T\n\n@T.prim_func"), (
@@ -386,7 +389,7 @@ def test_no_word_of_ours_is_in_a_report(tier: int) -> None:
         ),
         (
             "ValueError: Literal value -65504 below minimum of float8_e4m3fn, here",
-            "Codegen: Literal value -65504 below minimum of float8_e4m3fn, here",
+            "Code generation fails: Literal below minimum of float8_e4m3fn, here",
         ),
     ],
 )
@@ -419,7 +422,8 @@ def test_a_test_that_takes_its_inputs_from_a_file_comes_after_the_program() -> N
     test = 'ARCHIVE = np.load(pathlib.Path(__file__).with_name("inputs.npz"))\nexpected = ARCHIVE["expected0"]\n'
     told = replace(subject("wrong-code", wrong(), test=test), inputs="A = [1, 2]", files={"inputs.npz": b"x"})
     text = report(told)
-    assert text.index("A[0] = 1") < text.index("<details><summary>test_regression.py") < text.index("A = [1, 2]")
+    assert text.index("A[0] = 1") < text.index("A = [1, 2]") < text.index("<details><summary>test_regression.py")
+    assert text.index("A = [1, 2]") < text.index("### Actual behavior"), "expected values are told with the inputs"
 
 
 def test_a_program_that_text_does_not_give_back_is_said_to_be_in_the_test() -> None:
@@ -474,12 +478,12 @@ def test_what_takes_all_memory_is_told_with_the_limit() -> None:
 
 
 def test_what_a_pass_leaves_is_told_in_words() -> None:
-    where = "buffer_dim_align of b, which meant A and means nothing"
+    where = "buffer_dim_align of b, which meant A.v0 and means nothing"
     origin = Offence(NOT_KEPT, "s_tir.P", "meaning", where)
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "tirx.Q", origin=origin)
     text = report(subject("ice-on-valid", seen))
     assert text.startswith("# [Bug][TIR] P leaves a stale buffer_dim_align\n")
-    assert "it leaves `buffer_dim_align of the block b, whose index no longer stands for A`." in text
+    assert "it leaves `buffer_dim_align of the block b, whose index no longer stands for A.v0`." in text
     undeclared = replace(seen, origin=replace(origin, where=" does not declare S"))
     assert "P leaves IR that Q fails on: a block that does not declare S" in report(subject("ice-on-valid", undeclared))
 
@@ -489,9 +493,8 @@ def test_what_a_pass_leaves_is_told_in_words() -> None:
     [
         (1, (), ContextConfig(), Stage.PASSES, "The default pipeline with default options shows it."),
         (1, (), ContextConfig(), Stage.MUTATE, "A legal schedule is enough to show it."),
-        (2, ("P",), ContextConfig(), Stage.PASSES, "It was only seen with passes besides the default pipeline."),
-        (2, (), ContextConfig(opt_level=1), Stage.PASSES, "It was only seen with options other than the defaults."),
-        (2, (), ContextConfig(), Stage.PASSES, "It was only seen with an unusual program."),
+        (2, (), ContextConfig(), Stage.PASSES, "Only seen with a program of unusual form."),
+        (2, (), ContextConfig(opt_level=2), Stage.PASSES, "Only seen with a program of unusual form."),
     ],
 )
 def test_what_it_takes_to_show_a_finding_is_said(
@@ -500,6 +503,89 @@ def test_what_it_takes_to_show_a_finding_is_said(
     case = Case("{}", tuple(map(PassSpec, passes)), config)
     told = replace(subject("crash", Observation(Exit.CRASH, stage, "SIGSEGV")), case=case, tier=tier)
     assert report(told).strip().endswith(f"Reproduced in 2 of 2 runs. {words}")
+
+
+MANY = ("tirx.A", "tirx.B", "tirx.C", "tirx.D", "tirx.E", "tirx.F")
+NEEDED = [
+    (("tirx.A",), ContextConfig(), "llvm", "with `tirx.A` run before the default pipeline."),
+    (
+        ("tirx.A", "tirx.B"),
+        ContextConfig(options=(("tirx.disable_assert", True),)),
+        "llvm",
+        "with `tirx.A` and `tirx.B` run before the default pipeline, and with the option `tirx.disable_assert`.",
+    ),
+    (
+        MANY,
+        ContextConfig(),
+        "llvm",
+        "with `tirx.A`, `tirx.B`, `tirx.C`, `tirx.D` and 2 other passes run before the default pipeline.",
+    ),
+    (
+        (),
+        ContextConfig(1, disabled_passes=("tirx.A",)),
+        '{"kind": "llvm", "opt-level": 0}',
+        "with the options `opt_level=1`, `disabled_pass=tirx.A` and `opt-level=0`.",
+    ),
+    (("tirx.A",), ContextConfig(pipeline="none"), "llvm", "with `tirx.A` run in place of the default pipeline."),
+    ((), ContextConfig(pipeline="none"), "llvm", "without the default pipeline."),
+]
+
+
+@pytest.mark.parametrize(("passes", "config", "target", "words"), NEEDED)
+def test_what_no_default_build_has_is_said_before_the_program(
+    passes: tuple[str, ...], config: ContextConfig, target: str, words: str
+) -> None:
+    case = Case("{}", tuple(map(PassSpec, passes)), config, target)
+    told = replace(subject("crash", Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV")), case=case, tier=SECOND_TIER)
+    text = report(told)
+    assert text.partition("\n")[2].startswith(f"\nOnly seen {words}\n\n```python\n")
+    assert text.count("Only seen") == 1
+    assert "Only seen" not in report(replace(told, tier=FIRST_TIER))
+    unbuilt = replace(told, seen=replace(told.seen, stage=Stage.LOAD))
+    assert "Only seen with `tirx.A`" not in report(unbuilt), "what fails while the program is loaded takes no pass"
+
+
+def test_the_steps_of_a_model_go_by_the_names_that_its_test_has() -> None:
+    test = "def test_x():\n    with target:\n        mod = relax.transform.ConvertLayout({})(mod)\n"
+    case = Case("{}", (PassSpec("relax.OurLayout"),), harness="graph")
+    told = replace(subject("crash", Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV"), test=test), case=case)
+    assert "\nOnly seen with `relax.transform.ConvertLayout` run before the default pipeline.\n" in report(told)
+
+
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        ({"type": "ir.Op", "data": "tirx.masked_store"}, "`tirx.masked_store` in the program"),
+        ({"type": "tirx.For", "data": {"kind": 4}}, "loops bound to threads, which this target has not"),
+    ],
+)
+def test_what_is_unusual_about_a_program_is_said_where_it_has_a_name(node: dict[str, object], words: str) -> None:
+    case = Case(json.dumps({"nodes": [node]}))
+    told = replace(subject("crash", Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV")), case=case, tier=SECOND_TIER)
+    assert report(told).strip().endswith(f"Only seen with {words}.")
+
+
+def test_what_the_documentation_of_a_primitive_prints_as_well_is_said_to_be_there() -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, "block-region: writes A without declaring it", "LoopPartition")
+    told = replace(subject("wrong-code", seen, ("schedule", "LoopPartition", "block-region")), tier=SECOND_TIER)
+    assert report(told).strip().endswith("The example in the primitive's documentation has the same.")
+
+
+@pytest.mark.parametrize(
+    ("seen", "target", "label"),
+    [
+        (Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", "tirx.P"), "llvm", "tir:transform"),
+        (Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.P"), "llvm", "tir:transform"),
+        (Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV"), "llvm", "backend: llvm"),
+        (Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV"), '{"kind": "cuda", "arch": "sm_90"}', "backend: cuda"),
+        (Observation(Exit.CRASH, Stage.MUTATE, "SIGSEGV"), "llvm", "tir:schedule"),
+        (Observation(Exit.CRASH, Stage.TEXT, "SIGSEGV"), "llvm", "tir:printer\n* tir:parser"),
+    ],
+)
+def test_a_report_has_the_label_of_the_component(seen: Observation, target: str, label: str) -> None:
+    told = subject("crash", seen)
+    text = report(replace(told, case=replace(told.case, target=target)))
+    assert f"### Triage\n\n* needs-triage\n* {label}\n\nFound by" in text
 
 
 @pytest.mark.parametrize(("stage", "tier"), [(Stage.TEXT, 1), (Stage.MUTATE, 2)])
@@ -526,7 +612,7 @@ def test_a_program_made_by_calls_is_shown_as_tvm_prints_it_too() -> None:
     ("passes", "due", "words"),
     [
         ((), "code generation", "so code generation seems to be the cause."),
-        (("tirx.LowerTIRx",), "after LowerTIRx", "cause. It was only seen after `tirx.LowerTIRx`."),
+        (("tirx.LowerTIRx",), "after LowerTIRx", "so code generation seems to be the cause."),
         (("P", "Q", "R"), "code generation", "so code generation seems to be the cause."),
     ],
 )

@@ -6,9 +6,10 @@ import json
 import time
 
 import numpy
+import pytest
 
 from tests.subjects import SCRIPT, frames
-from tzerlike.findings.issue.calls import plain_calls
+from tzerlike.findings.issue.calls import plain_calls, schedule_of
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
@@ -70,6 +71,8 @@ def test_the_imports_of_a_program_are_code_where_it_uses_them() -> None:
 
 
 def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None:
+    printed = '# from tvm.script import ir as I\n\nn = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n'
+    assert '\n\nn = TypeVar("n")\n\n\n@I.ir_module\n' in pasted(printed)
     text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
     assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
 
@@ -112,7 +115,7 @@ def test_index_maps_are_lambdas_and_idle_look_ups_are_left_out() -> None:
     graph = json.dumps({"root_index": 9, "nodes": nodes})
     calls = f"v1 = sch.get_sblock('a')\nv2 = sch.get_sblock('b')\nv3 = sch.f(v2, tvm.ir.load_json({graph!r}))"
     assert plain_calls(calls) == (
-        "v2 = sch.get_sblock('b')\nv3 = sch.f(v2, lambda x0: (x0 // 7, ((x0 // 7) + 7) * x0))"
+        'v2 = sch.get_sblock("b")\nv3 = sch.f(v2, lambda x0: (x0 // 7, ((x0 // 7) + 7) * x0))'
     )
     for other in ("sch.f(tvm.ir.load_json('{'))", 'sch.f(tvm.ir.load_json(\'{"nodes": [], "root_index": 0}\'))'):
         assert plain_calls(other) == other
@@ -132,3 +135,22 @@ def test_a_script_imports_what_it_uses() -> None:
         "import numpy as np\nimport tvm\nfrom tvm import tirx\n\n"
         "def limit():\n    import signal\n\nx = tirx.Var(np.int8(tvm.x))\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "styled"),
+    [
+        ("v2 = sch.reindex(v1, ('write', 0, ))", 'v2 = sch.reindex(v1, ("write", 0))'),
+        ("v2 = sch.f(v1, (0, ), 'a')", 'v2 = sch.f(v1, (0, ), "a")'),
+        ("v2 = sch.f(v1, 'it\\'s', 'b')", "v2 = sch.f(v1, 'it\\'s', 'b')"),
+        ("v2 = sch.f(v1, 'a\"b', 'c')", "v2 = sch.f(v1, 'a\"b', 'c')"),
+    ],
+)
+def test_calls_are_written_in_the_style_of_tvm(call: str, styled: str) -> None:
+    assert plain_calls(call) == styled
+
+
+def test_a_schedule_has_a_seed_where_a_call_draws() -> None:
+    assert schedule_of("Module", ["v1 = sch.get_sblock('a')"]) == "sch = s_tir.Schedule(Module)"
+    drawn = ["v2 = sch.sample_perfect_tile(v1, n=2, max_innermost_factor=4)"]
+    assert schedule_of("Module", drawn) == "sch = s_tir.Schedule(Module, seed=1)"

@@ -102,14 +102,56 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     assert "assert 'short'" in text
     assert "assert 'long'" not in text
     assert "The program was reduced from 3 lines to 1." in text
-    assert "`tirx.StorageRewrite`: after it the program computes something else (B[0] is 2)" in text
-    write_bisection(bundle, guilty(bundle))
+    assert "`tirx.StorageRewrite`: after it the program computes something else\n" in text, "that B[0] is 2 was said"
+    undefined = replace(guilty(bundle), change=Change.UNDEFINED, detail="race: B[0] = 1")
+    write_bisection(bundle, replace(undefined, reduced=True))
+    assert "`tirx.StorageRewrite`: after it the program has undefined behavior (race: B[0] = 1)" in report_of(bundle)
+    write_bisection(bundle, undefined)
     refresh_report(bundle)
-    assert "(B[0] is 2)" not in (bundle / "report.md").read_text(), "that is a value of the larger program"
+    assert "(race" not in (bundle / "report.md").read_text(), "that is of the larger program"
     assert "```diff\n-a\n+b\n```" in text
     before = (bundle / "report.md").read_bytes()
     refresh_report(bundle)
     assert (bundle / "report.md").read_bytes() == before
+
+
+def test_the_verdict_is_told_without_what_the_report_says_elsewhere(bundle: Path) -> None:
+    found = replace(guilty(bundle), reduced=False)
+    write_bisection(bundle, replace(found, change=Change.ILL_TYPED, detail="buffer: a buffer laid out by int32x4"))
+    assert "`tirx.StorageRewrite`: after it the program is ill-typed\n" in report_of(bundle)
+    write_bisection(bundle, replace(found, change=Change.LEFTOVER, detail="T.Cast(A)", build="reference"))
+    told = "`tirx.StorageRewrite`: it leaves what it is there to remove (T.Cast(A))"
+    assert f"{told}, in the baseline build\n" in report_of(bundle)
+    seen = json.loads((bundle / "observation.json").read_text())
+    seen["observation"]["results"]["baseline"] = seen["observation"]["results"]["optimised"]
+    (bundle / "observation.json").write_text(json.dumps(seen))
+    assert f"{told}\n" in report_of(bundle), "the default build has it too"
+
+
+def test_the_origin_of_a_failure_is_not_told_twice(bundle: Path) -> None:
+    seen = json.loads((bundle / "observation.json").read_text())
+    origin = {"check": "not-kept", "pass_name": "s_tir.P", "rule": "meaning", "where": "a hint"}
+    seen["observation"]["origin"] = origin
+    (bundle / "observation.json").write_text(json.dumps(seen))
+    write_bisection(bundle, guilty(bundle))
+    assert "Where it goes wrong" in report_of(bundle), "there is a program before and after"
+    write_bisection(bundle, replace(guilty(bundle), diff=""))
+    assert "Where it goes wrong" not in report_of(bundle)
+
+
+def test_the_attributes_of_a_target_are_left_out_of_a_diff(bundle: Path) -> None:
+    line = '         T.func_attr({"target": T.target({"kind": "llvm", "tag": ""})})\n'
+    write_bisection(bundle, replace(guilty(bundle), diff=f"--- before\n+++ after\n{line}-a\n+b\n"))
+    assert '\n         T.func_attr({"target": ...})\n-a\n' in report_of(bundle)
+
+
+def test_a_program_that_a_pass_leaves_as_it_was_is_shown_where_it_is_short(bundle: Path) -> None:
+    for lines, shown in ((10, True), (100, False)):
+        diff = "--- before tirx.StorageRewrite\n" + " x = 1\n" * lines
+        write_bisection(bundle, replace(guilty(bundle), diff=diff))
+        assert ("The program before and after" in report_of(bundle)) is shown
+        write_bisection(bundle, replace(guilty(bundle), diff=diff + "+++ after tirx.StorageRewrite\n+x = 2\n"))
+        assert "The program before and after" in report_of(bundle)
 
 
 def test_a_bisection_that_tells_nothing_or_of_something_else_is_left_out(bundle: Path) -> None:

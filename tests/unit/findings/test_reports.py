@@ -66,9 +66,14 @@ def test_a_pass_hangs_on_what_a_program_has_much_of() -> None:
 def test_a_program_comes_before_functions_that_look_for_the_bug() -> None:
     (bundle,) = (bundle for bundle in BUNDLES if "cacheindex-block-region" in bundle.name)
     program, _, rest = report_of(bundle).partition("### Expected behavior")
-    assert program.startswith("# [Bug][TIR] Schedule.cache_index declares wrong reads or writes\n")
+    assert program.startswith("# [Bug][TIR] Schedule.cache_index leaves a block with undeclared reads\n")
     assert "T_concat[0, 0] = T.if_then_else(" in program and "def undeclared" not in program
-    assert "b1, b2 = sch.cache_index(" in rest.partition("### Environment")[0], "the calls follow what is wrong"
+    assert "\n\nsch = s_tir.Schedule(Module)\nb0 = sch.get_sblock(" in program, "a reader can paste it"
+    assert program.count("sch.cache_index(") == 1 and program.count("from tvm import s_tir\n") == 1
+    assert (
+        "`Schedule.cache_index` leaves a block that reads index_var_0 without declaring it: `T_concat[0, 0] = " in rest
+    )
+    assert "sch.cache_index(" not in rest.partition("### Environment")[0], "the calls are not told twice"
     assert "def undeclared" in rest.partition("<summary>test_regression.py</summary>")[2]
     assert "The inputs" not in rest, "what it computes is right"
 

@@ -119,15 +119,51 @@ def test_an_ill_formed_program_is_told_by_what_the_next_pass_says() -> None:
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] CompactBufferAllocation {told}"
 
 
+def test_a_title_says_that_a_buffer_is_used_too_early_where_its_name_is_long() -> None:
+    origin = Offence(NOT_KEPT, "tirx.BF16ComputeLegalize", "ill-formed", "")
+    for name, told in (("A", "a use of A before its declaration"), ("A" * 20, "a buffer used before its declaration")):
+        message = (
+            f"InternalError: Check failed: (x) is false: Load/Store of buffer {name} occurred before its declaration."
+        )
+        seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.StorageRewrite", origin=origin)
+        assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] BF16ComputeLegalize leaves {told}"
+
+
+def test_a_title_ends_in_no_word_that_asks_for_another() -> None:
+    where = "a_very_long_name_of_a_hint of the statement at the end of the program, which it should not be"
+    origin = Offence(NOT_KEPT, "s_tir.PlanAndUpdateBufferAllocationLocation", "meaning", where)
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "s_tir.CompactBufferAllocation", origin=origin)
+    told = headline(subject("ice-on-valid", seen))
+    assert told == "[Bug][TIR] PlanAndUpdateBufferAllocationLocation leaves wrong IR"
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("llvm.abs of int32, bool typed int64", "NarrowDataType leaves ill-typed IR: llvm.abs(int32, bool) -> int64"),
+        (
+            "tirx.get_active_lane_mask of int32, int32 typed uint1x6",
+            "NarrowDataType leaves IR with get_active_lane_mask(...) -> uint1x6",
+        ),
+        ("a buffer laid out by int32x4", "NarrowDataType leaves a buffer sized by int32x4"),
+        ("Add of int32 and int64", "NarrowDataType leaves ill-typed IR: Add of int32 and int64"),
+    ],
+)
+def test_ill_typed_ir_is_told_as_people_write_types(where: str, told: str) -> None:
+    seen = Observation(Exit.OK, Stage.DONE, offences=(Offence("types", "tirx.NarrowDataType", "call", where),))
+    ill_typed = subject("invalid-ir", seen, ("ill-typed", "NarrowDataType", "call"))
+    assert headline(ill_typed) == f"[Bug][TIR] {told}"
+
+
 def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
     message = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
-    for support, told in (("defined", "division by zero that nothing computes"), ("builds", "Divide by zero")):
+    for support, told in (("defined", "division by zero that is never executed"), ("builds", "Divide by zero")):
         rejection = Rejection("internal-error", True, support)
         seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.StmtSimplify", rejection=rejection)
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
     cast = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1"
     for support, told in (
-        ("defined", "cast of -1 that nothing computes"),
+        ("defined", "cast of -1 to unsigned that is never executed"),
         ("builds", "cannot make uint from negative value -1"),
     ):
         rejection = Rejection("internal-error", True, support)
@@ -142,7 +178,7 @@ def test_a_check_of_a_constructor_tells_what_cannot_be_made() -> None:
     other = replace(seen, backtrace=frames("tvm::tirx::Binder::BindScalar(x)"))
     assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails in BindScalar: check value.ty() == var->ty"
     long = replace(other, pass_name="tirx.MakePackedAPIOfFunctions")
-    assert headline(subject("ice-on-valid", long)).endswith("Functions in BindScalar: check value.ty() == var->ty")
+    assert headline(subject("ice-on-valid", long)).endswith("Functions fails: check value.ty() == var->ty")
     longer = replace(other, pass_name="tirx.MakePackedAPIOfVeryVeryManyFunctions")
     assert headline(subject("ice-on-valid", longer)).endswith("Functions: check value.ty() == var->ty")
 

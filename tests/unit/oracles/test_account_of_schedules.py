@@ -33,9 +33,70 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
 
 
 @pytest.mark.parametrize(
+    ("said", "headline", "actual"),
+    [
+        (
+            "block-region: writes A without declaring it: A[v] = 0",
+            "leaves a block with undeclared writes",
+            "leaves a block that writes A without declaring it: `A[v] = 0`.",
+        ),
+        (
+            "block-region: element [1] is outside of what the block declares: A[v] = 0",
+            "leaves a block that declares too little",
+            "leaves a block that declares too little: element [1] is outside of what the block declares: `A[v] = 0`.",
+        ),
+        (
+            "block-domain: 8 in the block B: block B",
+            "makes a block run outside its domain",
+            (
+                "makes a program that executes a block outside its domain, so its results are arbitrary: "
+                "an axis of the block B takes the value 8."
+            ),
+        ),
+        (
+            "uninitialised: A[v] = B[v]; B is read before anything writes it",
+            "makes a program read uninitialized memory",
+            (
+                "makes a program that reads uninitialized memory, so its results are arbitrary: `A[v] = B[v]`; "
+                "B is read before anything writes it."
+            ),
+        ),
+    ],
+)
+def test_what_a_primitive_leaves_is_told_with_the_statement(said: str, headline: str, actual: str) -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, said, "ReIndex")
+    account = account_of(Signed("wrong-code", ("schedule", "ReIndex")), seen, {"schedule": {}})
+    assert (account.headline, account.actual) == (f"Schedule.reindex {headline}", actual)
+
+
+@pytest.mark.parametrize(
+    ("said", "headline"),
+    [
+        ("A[0] is 1, not 2; A is initialized more than once", "Schedule.reindex: A is initialized more than once"),
+        ("A[0] is 1, not 2", ""),
+        (f"A[0] is 1, not 2; {'A' * 40} is initialized more than once", ""),
+    ],
+)
+def test_a_title_tells_what_a_primitive_did_where_that_is_known(said: str, headline: str) -> None:
+    seen = Observation(Exit.OK, Stage.MUTATE, f"other values: {said}", "ReIndex")
+    account = account_of(Signed("wrong-code", ("schedule", "ReIndex", "other values")), seen, {"schedule": {}})
+    assert account.headline == headline
+
+
+@pytest.mark.parametrize(
     ("kind", "method"), [("ReIndex", "reindex"), ("RFactor", "rfactor"), ("CacheWrite", "cache_write")]
 )
 def test_primitives_are_called_as_people_call_them(kind: str, method: str) -> None:
     seen = Observation(Exit.OK, Stage.MUTATE, "uninitialised: A", kind)
     account = account_of(Signed("wrong-code", ("schedule", kind)), seen, {"schedule": {}})
     assert account.headline == f"Schedule.{method} makes a program read uninitialized memory"
+
+
+def test_what_a_primitive_raises_is_told_without_addresses() -> None:
+    said = (
+        "InternalError: Check failed: block_realize == old_block_realize_.get() (0x5555565e5310 vs. 0x5555565b5dd0) :"
+    )
+    seen = Observation(Exit.REJECTED, Stage.MUTATE, said, "Schedule.rfactor")
+    account = account_of(Signed("ice-on-valid", ("schedule", "rfactor")), seen, {"mutation": {}, "calls": []})
+    raised = "InternalError: Check failed: block_realize == old_block_realize_.get()"
+    assert account.actual == f"raises `{raised}` in the last of these calls:"

@@ -82,3 +82,6 @@ def test_a_single_case_is_always_looked_at_and_of_a_campaign_a_share() -> None:
 def test_one_stride_is_no_plural() -> None:
     assert wrong_in_words("1 strides for 2 dimensions") == "1 stride for 2 dimensions"
     assert wrong_in_words("11 strides for 12 dimensions") == "11 strides for 12 dimensions"
+    assert wrong_in_words("tirx.popcount of int32 typed int64") == "tirx.popcount(int32) -> int64"
+    assert wrong_in_words("tirx.f of nothing typed int64") == "tirx.f() -> int64"
+    assert wrong_in_words("Let with a body of int32 typed int64") == "Let with a body of int32 that has dtype int64"

@@ -46,7 +46,24 @@ def lossy() -> Any:
     return tvm.IRModule({"main": tirx.PrimFunc([buffer], body).with_attr({"global_symbol": "main"})})
 
 
-@pytest.mark.parametrize("module", [module_of(COPY), lossy()], ids=["blocks", "int16"])
+VIEW = COPY.replace(
+    "            C[v] = ", "            D = T.match_buffer(A[v], (), offset_factor=1)\n            C[v] = ", 1
+)
+POINTERS = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), p: T.handle("float32", "global")):
+    B = T.decl_buffer((4,), "float32", data=A.data)
+    B[0] = T.float32(1)
+    T.evaluate(T.call_packed("f", A.data, p))
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [module_of(COPY), lossy(), module_of(VIEW), module_of(POINTERS)],
+    ids=["blocks", "int16", "a view", "pointers"],
+)
 def test_calls_make_the_very_program(module: Any) -> None:
     source = constructed(module)
     assert is_calls(source)
@@ -64,10 +81,10 @@ def test_no_variable_takes_the_name_of_what_is_imported() -> None:
 
 
 def test_what_no_call_makes_has_no_source() -> None:
-    view = COPY.replace(
-        "            C[v] = ", "            D = T.match_buffer(A[v], (), offset_factor=1)\n            C[v] = "
+    checked = COPY.replace(
+        "            B[v] = ", '            assert v < 9, ("ValueError", ["no"])\n            B[v] = '
     )
-    assert constructed(module_of(view)) == ""
+    assert constructed(module_of(checked)) == ""
 
 
 def test_what_is_too_long_to_read_has_no_source() -> None:

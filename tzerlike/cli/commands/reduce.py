@@ -31,7 +31,7 @@ from tzerlike.processes.signals import exit_status
 def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
     """Shrink bundles that keep showing the same finding: reduced/ has the result, report.md describes it.
 
-    Wrong code is bisected too.
+    Wrong code and ill-typed IR are bisected too.
 
     BUNDLES are bundles, their ids, or campaigns.
     """

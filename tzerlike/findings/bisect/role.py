@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.case import TIR, Case
+from tzerlike.core.effort import Check
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
 from tzerlike.core.results import BASELINE, CODE_GENERATION, Ending
 from tzerlike.execution.diagnosis.ask import ask_walk
@@ -34,6 +35,16 @@ def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dic
     executor = ForkExecutor(lane, runner, whole.limits, effort_for(params["oracles"], whole.baseline))
     shows, seen = bisect_by(executor, whole, params["oracles"])
     report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
+
+
+def has_culprit(bundle: Bundle) -> bool:
+    """Whether a report is to show the program before and after the culprit pass: it computes something else, or is
+    ill-typed or ill-formed, there or where a later step fails. Nobody would see that from the program alone."""
+    followed = bundle.probe is None and bool(harness_named(bundle.stored.case.harness).walk)
+    seen = bundle.observation
+    broken = seen.origin is not None and seen.origin.check != NOT_KEPT
+    ill_typed = any(one.check == Check.TYPES for one in seen.offences)
+    return followed and (bundle.kind == "wrong-code" or broken or (bundle.kind == "invalid-ir" and ill_typed))
 
 
 def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> tuple[bool, Observation]:

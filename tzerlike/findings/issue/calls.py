@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _SCHEDULE = "sch"
@@ -24,8 +24,14 @@ def plain_calls(text: str) -> str:
     return "\n".join(with_lambdas(line) for line in lines)
 
 
+def schedule_of(module: str, calls: Iterable[str]) -> str:
+    """Return the statement that begins a schedule of `module`: with a seed where one of the calls draws."""
+    drawn = any(f"{_SCHEDULE}.sample" in call for call in calls)
+    return f"{_SCHEDULE} = s_tir.Schedule({module}{', seed=1' * drawn})"
+
+
 def needed(calls: Sequence[str]) -> list[str]:
-    """The calls without look-ups whose result nothing uses: those change no schedule."""
+    """The calls, in TVM's style, without look-ups whose result nothing uses: those change no schedule."""
     kept: list[str] = []
     for call in reversed(calls):
         variables, _, value = call.partition(" = ")
@@ -33,7 +39,15 @@ def needed(calls: Sequence[str]) -> list[str]:
         names = re.findall(r"\w+", variables)
         if not kept or not looks_up or any(re.search(rf"\b{name}\b", other) for name in names for other in kept):
             kept.append(call)
-    return kept[::-1]
+    return list(map(_styled, reversed(kept)))
+
+
+def _styled(call: str) -> str:
+    """A call with double quotes, and tuples without a comma that they do not need; one whose text holds other quotes,
+    JSON for one, stays as it is."""
+    if '"' in call or "\\" in call or _JSON.search(call):
+        return call
+    return re.sub(r"(?<=, )([^(),]*), \)", r"\1)", re.sub(r"'([^'\"\\]*)'", r'"\1"', call))
 
 
 def with_lambdas(call: str) -> str:

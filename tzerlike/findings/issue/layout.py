@@ -10,15 +10,17 @@ from typing import Any
 from tzerlike.core.observation import Frame
 from tzerlike.systems import under_test
 
-TRIAGE = ["### Triage", "", "* needs-triage"]
-"""The last section of TVM's form."""
-
 _FRAMES = 12
 _WIDTH = 140
 _NOT_TVM = ("core.cpython", "libpython", "python")
 _PYTHON = ("_Py", "Py", "TVMFFIPy")
 _TEMPLATE = re.compile(r"<[^<>]*>")
 _UNNAMED = re.compile(r"(?P<library>\S+)\+0x[0-9a-f]+|unmapped")
+
+
+def triage(labels: Sequence[str] = ()) -> list[str]:
+    """Return the last section of TVM's form, with the `labels` of components."""
+    return ["### Triage", "", "* needs-triage", *(f"* {label}" for label in labels)]
 
 
 def fenced(text: str, language: str = "") -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from tzerlike.core.case import GRAPH, ContextConfig
-from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
+from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import BASELINE, DEFAULT_PIPELINE, GRADIENT_BY, Ending
+from tzerlike.core.results import CODE_GENERATION, DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
-from tzerlike.findings.issue.calls import plain_calls
-from tzerlike.findings.issue.layout import TRIAGE, code, cut, environment_lines, fenced, fold, found_by, trace
+from tzerlike.findings.issue.calls import plain_calls, schedule_of
+from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, fold, found_by, trace, triage
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.results import (
@@ -25,6 +24,7 @@ from tzerlike.findings.issue.results import (
     wrong_place,
 )
 from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import (
     bare_buffer,
@@ -89,8 +89,12 @@ def report(subject: Subject) -> str:
     """Return the text of report.md."""
     program, test = _program_first(subject), _test_first(subject)
     head = pasted(subject.script) if program else _whole_test(subject) if test else ""
+    needed, calls = only_with(subject), _calls_shown(subject)
+    if program and calls:
+        head = _scheduled(head, calls)
     parts = [
         [f"# {headline(subject)}"],
+        *([[needed]] if needed else []),
         *([fenced(head, "python")] if head else []),
         *(
             [[_LOSSY, "", *fenced(pasted(subject.script), "python")]]
@@ -98,41 +102,53 @@ def report(subject: Subject) -> str:
             else []
         ),
         ["### Expected behavior", "", _expected(subject)],
-        ["### Actual behavior", "", *_actual(subject)],
-        *([_guilt(subject.guilt)] if subject.guilt is not None else []),
-        ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
-        ["### Steps to reproduce", "", *_steps(subject)],
         *(
             [["The inputs, and what they should become:", "", *fenced(subject.inputs)]]
             if program and _ran(subject)
             else []
         ),
-        TRIAGE,
-        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, _takes(subject))],
+        ["### Actual behavior", "", *_actual(subject)],
+        *([_guilt(subject.guilt)] if subject.guilt is not None else []),
+        ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
+        ["### Steps to reproduce", "", *_steps(subject)],
+        triage(_labels(subject)),
+        [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, takes(subject))],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _takes(subject: Subject) -> str:
-    """What it takes to show a finding, as a sentence: by its tier, and by how its case differs from a default build."""
-    case = subject.case
-    if subject.seen.stage is Stage.TEXT or subject.tier not in (FIRST_TIER, SECOND_TIER):
+def _labels(subject: Subject) -> list[str]:
+    """The labels of the component that a finding is about, as TVM's RFC on triage (0093) has them."""
+    seen, place = subject.seen, _account(subject).place
+    if subject.case.harness == GRAPH:
+        return []
+    if seen.stage is Stage.TEXT:
+        return ["tir:printer", "tir:parser"]
+    if seen.stage is Stage.MUTATE or place.startswith("Schedule."):
+        return ["tir:schedule"]
+    guilty = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
+    generated = guilty == CODE_GENERATION or (seen.stage in (Stage.BUILD, Stage.COMPILE_DEVICE) and not seen.culprit)
+    if generated and not place and seen.origin is None:
+        return [f"backend: {kind_of_target(subject.case.target)}"]
+    return ["tir:transform"]
+
+
+def _calls_shown(subject: Subject) -> str:
+    """The calls on a schedule that stand below the program at the top; "" where they are many, or where it cannot be
+    pasted as it is."""
+    account = _account(subject)
+    if account.language != "python" or not account.quoted or not _program_first(subject):
         return ""
-    if subject.seen.stage is Stage.MUTATE:
-        return "A legal schedule is enough to show it." if subject.tier == FIRST_TIER else ""
-    if subject.tier == FIRST_TIER:
-        lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
-        return f"The default pipeline with default options{lifted} shows it."
-    results = subject.seen.results
-    of_baseline = subject.seen.stage is Stage.BUILD_BASELINE or (results is not None and results.blame == BASELINE)
-    taken = [
-        *(["passes besides the default pipeline"] if case.passes else []),
-        *(["options other than the defaults"] if of_baseline or case.config != ContextConfig() else []),
-    ]
-    return f"It was only seen with {' and '.join(taken) or 'an unusual program'}."
+    calls = plain_calls(account.quoted)
+    names = any(line.isidentifier() for line in calls.splitlines())  # of what TVM has no text for
+    pasted_as_it_is = not names and not _by_calls(subject.test) and not _LOADS_JSON.search(subject.test)
+    return calls if pasted_as_it_is and len(calls.splitlines()) <= account.lines else ""
 
 
-_LIFTED = "relax.transform.LambdaLift()(mod)"
+def _scheduled(program: str, calls: str) -> str:
+    """A program with the calls that schedule it."""
+    imported = re.sub(r"^from tvm", "from tvm import s_tir\nfrom tvm", program.rstrip(), count=1, flags=re.MULTILINE)
+    return f"{imported}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n"
 
 
 def headline(subject: Subject) -> str:
@@ -339,7 +355,7 @@ def _why_valid(subject: Subject) -> str:
 def _actual(subject: Subject) -> list[str]:
     seen, kind, account = subject.seen, subject.finding.kind, _account(subject)
     if account.actual:
-        above = account.language == "python" and _test_first(subject)
+        above = account.language == "python" and (_test_first(subject) or bool(_calls_shown(subject)))
         said = re.sub(r"the last of these calls:$", "the last of the calls above.", account.actual) if above else ""
         said = said or account.actual
         lines = [f"{code(account.place)} {said}" if account.place else said]
@@ -424,11 +440,11 @@ def _left(origin: Offence) -> str:
 _LEFT = (
     (r"^\w* ?does not declare ", "a block that does not declare "),
     (
-        r"^(\w+) of (\w+), which meant (\w+) and means nothing$",
+        r"^(\w+) of ([\w.]+), which meant ([\w.]+) and means nothing$",
         r"\1 of the block \2, whose index no longer stands for \3",
     ),
     (
-        r"^(\w+) of (\w+), which meant (\w+) and means (\w+)$",
+        r"^(\w+) of ([\w.]+), which meant ([\w.]+) and means ([\w.]+)$",
         r"\1 of the block \2, whose index now stands for \4, not \3",
     ),
     (r"^Relax that its verifier refuses$", "ill-formed Relax"),
@@ -439,7 +455,7 @@ _LEFT = (
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
     said = _left(origin)
-    where = said if not said or origin.rule == _IN_WORDS else code(said)
+    where = said if not said or origin.rule == _IN_WORDS or said.startswith(("a ", "an ")) else code(said)
     if origin.check == NOT_KEPT:
         return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass there is no failure."
     wrongs = {LEFTOVER: "still has what that pass should remove", ILL_FORMED: "is ill-formed"}

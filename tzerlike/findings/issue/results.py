@@ -14,9 +14,6 @@ from tzerlike.findings.issue.wording import brief, first_line, short_numbers
 from tzerlike.passes.naming import short_name
 from tzerlike.systems.optional import in_words
 
-_FEW = 2
-"""Passes that a sentence names."""
-
 
 def blamed(subject: Subject) -> Ran:
     return Ran() if subject.seen.results is None else subject.seen.results.blamed
@@ -80,7 +77,7 @@ def results_in_words(subject: Subject) -> list[str]:
     if results.guilty == DEFAULT_PIPELINE:
         text += " The cause is a pass of the default pipeline; which one is not known."
     elif results.guilty == CODE_GENERATION and subject.guilt is None:
-        text += f" {_NO_PASS}{_only_after(subject.case)}"
+        text += f" {_NO_PASS}"
     elif results.guilty and subject.guilt is None:
         text += f" The cause is {_culprit(results.guilty)}."
     if results.misled:
@@ -90,12 +87,6 @@ def results_in_words(subject: Subject) -> list[str]:
 
 
 _NO_PASS = "An interpreter finds every module right that the passes leave, so code generation seems to be the cause."
-
-
-def _only_after(case: Case) -> str:
-    """What a case has besides the default pipeline: that may matter where nobody is known to be guilty."""
-    names = [code(spec.name) for spec in case.passes]
-    return f" It was only seen after {' and '.join(names)}." if 0 < len(names) <= _FEW else ""
 
 
 def due_to(guilty: str, case: Case) -> str:

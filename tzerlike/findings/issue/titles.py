@@ -23,7 +23,8 @@ _ALWAYS = (
     (r" leaves IR that [^:]+ (?:fails|crashes) on: it is ill-formed$", " leaves ill-formed IR"),
     (r" leaves ill-formed IR: variable (\w+) has been used before definition!$", r" leaves \1 undefined"),
     (r" leaves ill-formed IR: In PrimFunc \w+ variables \((\w+)[\w, ]*\) are used, .*", r" leaves \1 undefined"),
-    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block \w+, whose index .*$", r" leaves a stale \1"),
+    (r" leaves IR that [^:]+ (?:fails|crashes) on: (\w+) of the block [\w.]+, whose index .*$", r" leaves a stale \1"),
+    (r" fails: '([^']*)'$", r" fails: \1"),
     (r" leaves IR that ([^:]+ (?:fails|crashes) on): ill-formed Relax$", r" leaves ill-formed Relax that \1"),
 )
 """What tells nothing, or the same thing twice, however short a title is."""
@@ -39,9 +40,10 @@ _SHORTER = (
         r" leaves ill-formed IR: Load/Store of buffer (\w+) *occurred before its declaration$",
         r" leaves a use of \1 before its declaration",
     ),
+    (r" leaves a use of \w+ before its declaration$", " leaves a buffer used before its declaration"),
     (r": program with (\S+ and \S+)$", r": \1"),
-    (r" fails( in \w+: check )", r"\1"),
     (r" in \w+: check ", ": check "),
+    (r"Literal value \S+ ", "Literal "),
     (r" leaves an ill-formed module: (.*) is not defined$", r" leaves \1 undefined"),
     (r" leaves an ill-formed module: ", " leaves ill-formed IR: "),
     (r": Cannot convert from type (\S+) to ", r": Cannot convert \1 to "),
@@ -55,7 +57,9 @@ _SHORTER = (
     (rf" leaves IR with \w+ of shape \((?:-?\d+, )*({_SYMBOLIC})(?:, -?\d+)*,?\)$", r" leaves an extent of \1"),
     (r" leaves IR with (\w+) of shape \(.{30,}", r" leaves IR with bad extents of \1"),
     (r" leaves IR with (T\.\w+)\(.*", r" leaves IR with \1"),
-    (r" of \w+(?:, \w+)* typed ", " typed "),
+    (r"(?<=\w)\(\w+(?:, \w+)*\) -> ", "(...) -> "),
+    (r" leaves IR with a buffer with an extent, stride or offset of (\S+)$", r" leaves a buffer sized by \1"),
+    (r" leaves IR with a buffer of a negative extent$", " leaves a buffer of negative extent"),
     (r"(the lowered kernel [^:]*): .*", r"\1"),
     (r"the lowered kernel ", "kernel "),
     (r"Code generation\b", "Codegen"),
@@ -89,7 +93,6 @@ _SHORTER = (
     ),
     (r"Trying to update var '\w+' with ", "var updated with "),
     (r" a different (?:const bound|(?:minimum|maximum) value): original=.*$", " different bounds"),
-    (r"Literal value \S+ ", "Literal "),
     (r"unsigned integer type ", ""),
     (r"ScheduleError: An error occurred in the schedule primitive ", "ScheduleError in "),
     (r' in function I\.GlobalVar\("\w+"\)', ""),
@@ -116,6 +119,9 @@ _ENDS = (
 )
 """Where a sentence may end, the best first: behind it, before what explains, before a clause, before a place."""
 
+_DANGLES = re.compile(r" (?:with|on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
+"""A word that no sentence ends in."""
+
 _TELLING = 16
 """Characters that are left of what was said, at least."""
 
@@ -141,6 +147,7 @@ def title(label: str, text: str, instead: str = "") -> str:
         places = [match.start() for match in re.finditer(pattern, whole)]
         good = [place for place in places if place <= _TITLE and place - said >= _TELLING and said > 1]
         good = [place for place in good if whole[:place].count("(") == whole[:place].count(")")]
+        good = [place for place in good if not _DANGLES.search(whole[:place].rstrip(" ,;:."))]
         if good:
             return whole[: good[-1]].rstrip(" ,;:.")
     inner = re.sub(r" fails a check in (?:\w+::)*(\w+)$", r" fails in \1", instead)
@@ -148,4 +155,11 @@ def title(label: str, text: str, instead: str = "") -> str:
         if instead and len(other) <= _TITLE:
             return other
     head = whole[: said - 2] if 1 < said <= _TITLE + 2 else ""
-    return head or whole[:_TITLE].rpartition(" ")[0].rstrip(" ,;:(.")
+    return _ended(head or whole[:_TITLE].rpartition(" ")[0].rstrip(" ,;:(."))
+
+
+def _ended(head: str) -> str:
+    """A title that was cut off, up to the last word that one may end in."""
+    while dangling := _DANGLES.search(head):
+        head = head[: dangling.start()]
+    return re.sub(" leaves IR$", " leaves wrong IR", head)

@@ -76,9 +76,9 @@ def never_computed(message: str) -> str:
     """What TVM would compute, which it refuses to, of a program that never does since it has no undefined behavior;
     "" where it says another thing."""
     if re.search("[Dd]ivide by zero", message):
-        return "division by zero that nothing computes"
+        return "division by zero that is never executed"
     negative = re.search(r"cannot make uint from negative value (-[\w.]+)", message)
-    return f"cast of {negative[1]} that nothing computes" if negative else ""
+    return f"cast of {negative[1]} to unsigned that is never executed" if negative else ""
 
 
 _USUAL = frozenset(
@@ -201,7 +201,7 @@ def pasted(script: str) -> str:
         used = re.search(rf"\b{match[2]}\b", script[script.rfind("# from ") :].partition("\n")[2])
         return match[1] if used else ""
 
-    text = _IMPORT.sub(imported, script)
+    text = re.sub(r"^(\w+ = TypeVar\(.*\)\n)(?=@)", r"\1\n\n", _IMPORT.sub(imported, script), flags=re.MULTILINE)
     return re.sub(r"\A((?:from .*\n|\n)+)", lambda head: re.sub(r"\n+", "\n", head[0]).lstrip("\n") + "\n", text)
 
 

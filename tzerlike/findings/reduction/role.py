@@ -12,7 +12,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.shrink import Outcome, Task, last_that, search
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.findings.bisect.role import bisect_by
+from tzerlike.findings.bisect.role import bisect_by, has_culprit
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.programs import CaseSize, Programs
 from tzerlike.findings.reduction import REDUCED
@@ -23,7 +23,6 @@ from tzerlike.findings.reduction.place import recovered
 from tzerlike.findings.reduction.record import Recorder
 from tzerlike.findings.retrial import retrial_of
 from tzerlike.oracles import effort_for
-from tzerlike.plugins import harness_named
 from tzerlike.processes.lane import Lane, Report
 from tzerlike.processes.stop import on_stop
 
@@ -65,7 +64,7 @@ class _Patience:
 def reduce_bundle(
     bundle: Bundle, programs: Programs, lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]
 ) -> None:
-    """Reduce a bundle for at most `seconds`, have wrong code bisected, and report what came of it.
+    """Reduce a bundle for at most `seconds`, have its culprit shown, and report what came of it.
 
     Reports `status`: reduced (nothing smaller is on offer), budget or interrupted (the best so far), flaky, or "does
     not show" with nothing written.
@@ -150,7 +149,7 @@ def reduce_bundle(
     if not recorder.save(best):
         tell("flaky", None if recorder.saved is None else programs.size(recorder.saved), asked)
         return
-    if bundle.kind == "wrong-code" and bundle.probe is None and harness_named(best.harness).walk:
+    if has_culprit(bundle):
         bisect_by(witness, bundle, params["oracles"])
     status = "reduced" if outcome.finished else "interrupted" if patience.interrupted else "budget"
     tell(status, programs.size(best), asked)

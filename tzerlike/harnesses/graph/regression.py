@@ -30,6 +30,9 @@ from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
 
 _TYPE_VARIABLE = re.compile(r'^\w+ = TypeVar\("\w+"\)\n', re.MULTILINE)
+_AS_IT_IS = "mod = Module\n"
+"""What there is to do with a model that has no constants, before its passes run."""
+
 _INLINE = 64
 """Elements that a test lists; of a larger output it looks at the first one that is wrong."""
 
@@ -87,12 +90,16 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
         ways = (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
-    build = _under(case, completed(case.passes, model), f"built = {build_source(case.passes, 'mod')}\n")
+    plain = _plain_build(case, completed(case.passes, model), "Module" if start == _AS_IT_IS else "mod")
+    build = plain or _under(case, completed(case.passes, model), f"built = {build_source(case.passes, 'mod')}\n")
+    named = "" if "(Module" in plain else _AS_IT_IS
+    if not named:
+        start = ""
     others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
     if finding.kind == "oom":
         build = _LIMITED + build
     if finding.kind in ("crash", "ice-on-valid", "oom"):
-        return Regression(written(start, build), written("mod = Module\n", build, program=others))
+        return Regression(written(start, build), written(named, build, program=others))
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None:
         return Regression()
@@ -106,7 +113,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         runs = range(RUNS if model.variables else 1)
         run = "".join(ran(inputs_source(model, case, number), 0) for number in runs)
         other = ran('    np.zeros(3, "float32"),\n', 0)
-        return Regression(written(start, build, run), written("mod = Module\n", build, other, program=others))
+        return Regression(written(start, build, run), written(named, build, other, program=others))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
 
@@ -124,8 +131,19 @@ def _module(model: Model, values: Sequence[str]) -> str:
         if one.kind == "constant"
     ]
     if not constants:
-        return "mod = Module\n"
+        return _AS_IT_IS
     return f'constants = {{\n{"".join(constants)}}}\nmod = relax.transform.BindParams("main", constants)(Module)\n'
+
+
+def _plain_build(case: Case, passes: Sequence[PassSpec], module: str) -> str:
+    """The build of `module` in one line, where it takes no more than a target; "" where it does."""
+    if any(step_source(spec, "mod") for spec in passes) or case.config.options or case.config.disabled_passes:
+        return ""
+    options = target_options(case.target)
+    target = python_source(options["kind"] if set(options) == {"kind"} else options)
+    if not target.startswith('"'):
+        target = f"tvm.target.Target({target})"
+    return f"built = {build_source(case.passes, module).replace('target', f'target={target}', 1)}\n"
 
 
 def _under(case: Case, passes: Sequence[PassSpec], last: str) -> str:

@@ -22,7 +22,10 @@ from tzerlike.harnesses.graph.passes import ADJOINT
 from tzerlike.systems import tvm_api
 
 _INLINE = 64
-"""Elements that are listed; more are packed."""
+"""Elements of an array that are listed; more are packed."""
+
+_LISTED = 64
+"""Elements of all arrays together that are listed, though they could be drawn again: a reader wants to see them."""
 
 
 def run_of(finding: Finding, model: Model) -> tuple[int, int]:
@@ -45,12 +48,14 @@ def result_source(case: Case, number: int, inputs: str) -> str:
 
 
 def sources_source(model: Model, case: Case, run: int = 0) -> list[str]:
-    """Return for each source of a model an expression that makes its values in a run: drawn again where they are.
+    """Return for each source of a model an expression that makes its values in a run: listed where all are few, drawn
+    again where they were drawn.
 
     `np` is in scope, `base64` and `zlib`, and `ml_dtypes` where a dtype is bfloat16.
     """
     one, values = values_of_runs(model, ROWS, case.input_seed)[run]
-    return [_source(origin, value, case) for origin, value in zip(one.sources, values, strict=True)]
+    few = sum(value.size for value in values) <= _LISTED
+    return [_source(origin, value, case, few) for origin, value in zip(one.sources, values, strict=True)]
 
 
 def inputs_source(model: Model, case: Case, run: int) -> str:
@@ -63,8 +68,8 @@ def packed_bytes(values: Array) -> str:
     return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
 
 
-def _source(origin: Origin, values: Array, case: Case) -> str:
-    if np.array_equal(values, drawn_values(origin, case.input_seed)):
+def _source(origin: Origin, values: Array, case: Case, few: bool) -> str:
+    if not few and np.array_equal(values, drawn_values(origin, case.input_seed)):
         return _drawn(origin, case)
     dtype = _dtype(origin)
     if values.size <= _INLINE:

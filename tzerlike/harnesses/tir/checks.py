@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -83,7 +83,8 @@ def run_of(finding: Finding, parameters: Sequence[Parameter], arrays: Mapping[st
     """Return the run of wrong code on the inputs in `arrays`, the contents of inputs.npz."""
     results = finding.observation.results
     difference = None if results is None else results.blamed.difference
-    if (difference is not None and difference.nature == "outside") or not all(map(is_compact, parameters)):
+    outside = difference is not None and difference.nature == "outside"
+    if outside or not all(is_compact(each) or _is_apart(each) for each in parameters):
         cured = _GUARDED.replace("func(*args)\n", _GUARDED_CURE)
         return Run(_GUARDED, run_source(parameters), _GUARDED_IMPORTS, cured)
     return _plain_run(parameters, arrays, difference, _TENSORS)
@@ -96,6 +97,26 @@ def is_compact(parameter: Parameter) -> bool:
     return not parameter.strides and parameter.dtype.lanes == 1 and element_type(parameter.dtype) is not None
 
 
+def _is_apart(parameter: Parameter) -> bool:
+    """Whether an argument with strides can be a view of NumPy's: a dtype of its own, no two elements in one place."""
+    if not isinstance(parameter, BufferParameter) or not is_compact(replace(parameter, strides=())):
+        return False
+    extents, strides = parameter.shape, parameter.strides
+    least = [*(stride * extent for stride, extent in zip(strides[1:], extents[1:], strict=True)), 1]
+    own = "ml_dtypes" not in dtype_source(parameter.dtype)
+    return own and 0 not in extents and all(stride >= one for stride, one in zip(strides, least, strict=True))
+
+
+def _view(parameter: BufferParameter) -> str:
+    """Source of an array of such a parameter, in memory that TVM aligns; its elements are not set yet."""
+    kind = element_type(parameter.dtype)
+    assert kind is not None
+    size = 1 + sum((extent - 1) * stride for extent, stride in zip(parameter.shape, parameter.strides, strict=True))
+    memory = f"np.from_dlpack(tvm.runtime.empty(({size},), {dtype_source(parameter.dtype)}))"
+    steps = tuple(stride * kind.itemsize for stride in parameter.strides)
+    return f"np.lib.stride_tricks.as_strided({memory}, {parameter.shape}, {steps})"
+
+
 def _plain_run(
     parameters: Sequence[Parameter],
     arrays: Mapping[str, NDArray[Any]],
@@ -103,6 +124,7 @@ def _plain_run(
     form: _Arguments,
 ) -> Run:
     names = argument_names(parameters)
+    given = list(names)
     compared = _compared(parameters, arrays, difference)
     listed = sum(
         weight(arrays[f"argument{i}"]) for i, each in enumerate(parameters) if isinstance(each, BufferParameter)
@@ -119,15 +141,22 @@ def _plain_run(
         dtype = dtype_source(parameter.dtype)
         imports |= {"import ml_dtypes"} if "ml_dtypes" in dtype else set()
         made = array_source(values, dtype) if inline else f'DATA["argument{i}"].astype({dtype})'
-        lines.append(f"{names[i]} = {form.made.format(made)}")
+        if parameter.strides:
+            imports |= {"import tvm_ffi"}
+            lines += [f"{names[i]} = {_view(parameter)}", f"{names[i]}[...] = {made}"]
+            given[i] = f"tvm_ffi.from_dlpack({names[i]})"
+        else:
+            lines.append(f"{names[i]} = {form.made.format(made)}")
     compared_lines, computed = [], []
     for i in compared:
         dtype = dtype_source(parameters[i].dtype)
         expected = array_source(arrays[f"expected{i}"], '"float64"') if inline else f'DATA["expected{i}"]'
-        computed.append(f"{names[i]} = {form.made.format(f'{expected}.astype({dtype})')}")
-        read = form.read.format(names[i])
+        strided = given[i] != names[i]
+        right = f"{expected}.astype({dtype})"
+        computed.append(f"{names[i]}[...] = {right}" if strided else f"{names[i]} = {form.made.format(right)}")
+        read = names[i] if strided else form.read.format(names[i])
         compared_lines += _comparison(i, read, parameters[i].dtype, arrays, inline, difference)
-    body, cured = ("\n".join([*lines, *call, *compared_lines]) for call in ([f"func({', '.join(names)})"], computed))
+    body, cured = ("\n".join([*lines, *call, *compared_lines]) for call in ([f"func({', '.join(given)})"], computed))
     return Run(body, "", tuple(sorted(imports)), cured)
 
 

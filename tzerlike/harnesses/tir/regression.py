@@ -232,6 +232,9 @@ def build_statements(
     if not case.passes and case.config.pipeline == "default" and kind == "llvm":
         return _within(context, [f"{assign}tvm.compile({module}, target={python_source(target)}){tail}"]), []
     host = target if kind == "llvm" else "llvm"
+    head = f"target = tvm.target.Target({python_source(target)}, host={python_source(host)})\n"
+    if not case.passes and case.config.pipeline == "default":
+        return head + _within(context, [f"{assign}tvm.compile({module}, target){tail}"]), []
     lines = [f"mod = tirx.transform.BindTarget(target)({module})"]
     sources = [constructor_source(spec) for spec in case.passes]
     lines += [f"mod = {source}(mod)" for source in sources]
@@ -245,7 +248,6 @@ def build_statements(
         lines += _NO_PIPELINE.splitlines()
         built = "tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)"
         lines.append(f"{assign}tvm.runtime.Executable({built}){tail}" if tail else built)
-    head = f"target = tvm.target.Target({python_source(target)}, host={python_source(host)})\n"
     return head + _within(["target", *context], lines), imports
 
 

@@ -9,25 +9,28 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
+from tzerlike.core.case import ContextConfig
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit
 from tzerlike.execution.compare.inputs import Parameter
-from tzerlike.findings.issue.calls import needed
+from tzerlike.findings.issue.calls import needed, schedule_of
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, run_of
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of
-from tzerlike.oracles.metamorphic import LIES
+from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES
 from tzerlike.oracles.primitives.script import ill_typed_source
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.examiner import UNDECLARED, intrinsics_in
 from tzerlike.oracles.schedules.stray import STRAY, STRAYING
 
-_BEGIN = f"{SCHEDULE} = s_tir.Schedule(Module, debug_mask=0)"
+_USUAL = "llvm"
+"""The target that a test is built for where that will do."""
 
 _TRACE = f"""\
 trace = tvm.ir.load_json({{trace}})
@@ -67,7 +70,7 @@ def _of_calls(
     last = f"with contextlib.suppress(s_tir.ScheduleError):\n    {calls[-1]}\n"
 
     def written(*end: str) -> str:
-        body = "\n".join((f"{SCHEDULE} = s_tir.Schedule(Module, seed=1, debug_mask=0)", *calls[:-1], *end))
+        body = "\n".join((schedule_of("Module", calls), *calls[:-1], *end))
         needed = ["import contextlib", "from tvm import s_tir", *program.imports, *imports]
         return pytest_file(f"schedule_{name}", [program.inside, body, check], needed, [helpers, program.outside])
 
@@ -80,7 +83,7 @@ def schedule_tests(
     """Yield tests of a schedule that makes another program: as calls, which people read, and as a trace.
 
     `held` has both. What such a program does that it may not is looked for in its loops first, since what it computes
-    may be right by chance.
+    may be right by chance; what computes something else is built with default options first.
     """
     calls, trace = needed(held["calls"]), _TRACE.format(trace=json.dumps(held["trace"]))
     intrinsics = intrinsics_in(held["trace"])
@@ -88,6 +91,9 @@ def schedule_tests(
     if finding.observation.message.partition(":")[0] in STRAYING:
         yield from (_of_course(finding, script, intrinsics, *way) for way in ways)
     for way in ways:
+        if finding.observation.message.startswith(OTHER_VALUES):
+            usual = replace(finding, case=replace(finding.case, config=ContextConfig(), target=_USUAL))
+            yield _of_steps(usual, script, intrinsics, way, parameters, archive)
         yield _of_steps(finding, script, intrinsics, way, parameters, archive)
 
 
@@ -98,7 +104,7 @@ def _of_course(
     program = pieces_of(script)
 
     def written(steps: Sequence[str]) -> str:
-        body = "\n".join((_BEGIN, *steps, f'assert stray({SCHEDULE}.mod) == ""\n'))
+        body = "\n".join((schedule_of("Module", steps), *steps, f'assert stray({SCHEDULE}.mod) == ""\n'))
         name = f"schedule_{snake_case(finding.observation.pass_name)}_undefined"
         imports = ["from tvm import s_tir", *program.imports]
         return pytest_file(name, [program.inside, intrinsics, body], imports, [STRAY, program.outside])
@@ -126,7 +132,7 @@ def _of_steps(
     def written(steps: Sequence[str], check: str) -> str:
         return pytest_file(
             f"schedule_{snake_case(finding.observation.pass_name)}_{'regions' if lies else 'wrong_code'}",
-            [program.inside, intrinsics, "\n".join((_BEGIN, *steps)), build, check],
+            [program.inside, intrinsics, "\n".join((schedule_of("Module", steps), *steps)), build, check],
             ["from tvm import s_tir", *program.imports, *imports, *run.imports],
             [run.helpers, program.outside],
         )

@@ -6,6 +6,7 @@ well-typed before, is so afterwards.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tzerlike.core.case import Case
@@ -27,6 +28,10 @@ again where they can be, in place of the mutation."""
 DUE = "refusal_due"
 """And why the primitive would have had to refuse the last call, as a sentence; "" where nothing is known that speaks
 against it. Bundles of before do not say."""
+
+
+_ADDRESSES = re.compile(r" \(0x[0-9a-f]+ vs\. 0x[0-9a-f]+\)")
+"""What a check of pointers says, which is of no use to a reader."""
 
 
 def judge_primitives(case: Case, observation: Observation) -> Finding | None:
@@ -52,7 +57,8 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     lines = list(map(str, calls)) if isinstance(calls, list) else []
     shown = Account(place=seen.pass_name, quoted="\n".join(lines), language="python", lines=60)
     if seen.exit is Exit.REJECTED:
-        raised = " ".join(seen.message.partition("\n")[0].split()).rstrip(" :")
+        said = _ADDRESSES.sub("", seen.message.partition("\n")[0])
+        raised = " ".join(said.split()).rstrip(" :")
         due, error = str(environment.get(DUE, "")), refusal_in(seen.message).error or "another error"
         return replace(
             shown,

@@ -98,6 +98,7 @@ _LOOKS = MappingProxyType(
         "access": _ACCESS,
         "axis": _AXIS,
         "buffer": _BUFFER,
+        "comparison": _OPERANDS,
         "loop": _LOOP,
         "operands": _OPERANDS,
         "strides": _STRIDES,

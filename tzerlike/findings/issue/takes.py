@@ -1,0 +1,109 @@
+"""What it takes to show a finding: by its tier, and by how its case differs from a default build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tzerlike.core.case import GRAPH, Case
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
+from tzerlike.core.observation import Stage
+from tzerlike.core.results import BASELINE
+from tzerlike.core.targets import kind_of_target, target_options
+from tzerlike.findings.issue.layout import code
+from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.issue.wording import brief
+from tzerlike.oracles.documented import is_documented
+from tzerlike.systems.optional import in_words
+from tzerlike.tir.plain import odd_in
+
+_FEW = 4
+"""Passes, or options, that a sentence names."""
+
+_USUAL_LEVEL = 2
+"""What TVM's PassContext has where nobody says otherwise: a higher level adds no pass of tensor IR."""
+
+_LIFTED = "relax.transform.LambdaLift()(mod)"
+
+
+def only_with(subject: Subject) -> str:
+    """What it takes that no default build has, as a sentence for the start of a report; "" where that is nothing.
+
+    A reader who tries the program alone would see nothing wrong.
+    """
+    case, seen = subject.case, subject.seen
+    if seen.stage in (Stage.TEXT, Stage.MUTATE, Stage.LOAD) or subject.tier == FIRST_TIER:
+        return ""
+    if _is_of_baseline(subject):
+        return f"Only seen in the baseline build: {brief(in_words(subject.environment.get('baseline')))}."
+    where = "before the default pipeline" if case.config.pipeline == "default" else "in place of the default pipeline"
+    passes, options = list(map(code, _passes(subject))), list(_options(case))
+    needed = [
+        *([f"with {_listed(passes, 'passes')} run {where}"] if passes else []),
+        *([f"with the option{'s' * (len(options) > 1)} {_listed(options, 'options')}"] if options else []),
+    ]
+    if not passes and case.config.pipeline != "default":
+        needed.insert(0, "without the default pipeline")
+    return f"Only seen {', and '.join(needed)}." if needed else ""
+
+
+def takes(subject: Subject) -> str:
+    """The last sentence of a report: that nothing special is needed, or what is, where `only_with` says nothing."""
+    case, seen = subject.case, subject.seen
+    if seen.stage is Stage.TEXT or subject.tier not in (FIRST_TIER, SECOND_TIER):
+        return ""
+    if seen.stage is Stage.MUTATE:
+        if subject.tier == FIRST_TIER:
+            return "A legal schedule is enough to show it."
+        return "The example in the primitive's documentation has the same." if is_documented(subject.finding) else ""
+    if subject.tier == FIRST_TIER:
+        lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
+        return f"The default pipeline with default options{lifted} shows it."
+    if only_with(subject):
+        return ""
+    odd = "" if case.harness == GRAPH else odd_in(case.ir, threads=kind_of_target(case.target) == "cuda")
+    return f"Only seen with {_odd_in_words(odd)}."
+
+
+def _odd_in_words(odd: str) -> str:
+    """What is unusual about a program; "" is something about its form."""
+    if odd.startswith("memory "):
+        return f"memory of scope {code(odd.removeprefix('memory '))} in the program"
+    if odd == "a thread binding":
+        return "loops bound to threads, which this target has not"
+    if " " in odd or not odd:
+        return "a program of unusual form"
+    return f"{code(odd)} in the program" if "." in odd else f"the annotation {code(odd)}"
+
+
+def _is_of_baseline(subject: Subject) -> bool:
+    results = subject.seen.results
+    return subject.seen.stage is Stage.BUILD_BASELINE or (results is not None and results.blame == BASELINE)
+
+
+def _passes(subject: Subject) -> list[str]:
+    """The passes that run before the pipeline; the steps of a model go by names of ours, its script has TVM's."""
+    if subject.case.harness == GRAPH and (called := _STEP.findall(subject.test or subject.repro)):
+        return called
+    return [spec.name for spec in subject.case.passes]
+
+
+_STEP = re.compile(r"^ +mod(?:ule)? = (relax\.transform\.(?!BindParams\b|LambdaLift\b)\w+)\(", re.MULTILINE)
+
+
+def _options(case: Case) -> Iterable[str]:
+    """Options that differ from the defaults, those of the PassContext first."""
+    config = case.config
+    if config.opt_level < _USUAL_LEVEL:
+        yield code(f"opt_level={config.opt_level}")
+    yield from (code(name) for name, _ in config.options)
+    yield from (code(f"disabled_pass={name}") for name in config.disabled_passes)
+    yield from (code(f"{name}={value}") for name, value in target_options(case.target).items() if name == "opt-level")
+
+
+def _listed(names: list[str], what: str) -> str:
+    """The first few names, and how many more there are."""
+    if len(names) > _FEW + 1:
+        return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} other {what}"
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
