@@ -161,7 +161,7 @@ def added_tvms(name: str) -> list[OtherTvm]:
         labels = [found.described for found in store.builds()]
         names = [str(label["name"]) for label in labels if label["state"] == "ready"]
         if not names:
-            raise UserError("--tvm all: there is none yet; `tzerlike tvm add` and `tzerlike tvm build` make one")
+            raise UserError("--tvm all: there is none yet; create one with `tzerlike tvm add` or `tzerlike tvm build`")
     builds = [(own, store.ready(own)) for own in names]
     return [OtherTvm(own, str(build.described["version"]), build.python, build.variables) for own, build in builds]
 
@@ -180,7 +180,7 @@ def _guest_of(tvm: str) -> Guest:
 def _other(tvm: str, against: str) -> str:
     other = "" if against == INSTALLED else against
     if other == tvm:
-        raise UserError(f"--against: {against} is the TVM that is tested; name another one of `tzerlike tvm list`")
+        raise UserError(f"--against: {against} is the TVM under test; name another one from `tzerlike tvm list`")
     try:
         tvm_of(other)
     except UserError as error:
@@ -301,7 +301,7 @@ def fuzz(
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
     if not 0 <= node < config.nodes:
-        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts")
+        raise UserError(f"--shard: {out} is a campaign of {config.nodes} shards")
     cache, interpreter = tvm_of(config.tvm)
     supervisor = Supervisor(
         config,

@@ -59,5 +59,5 @@ def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
     does."""
     for name in SAME_EVERYWHERE:
         if here.get(name) != there.get(name):
-            return f"its {name} is {here.get(name)}, and the campaign's is {there.get(name)}"
+            return f"its {name} is {here.get(name)}, but the campaign's is {there.get(name)}"
     return ""

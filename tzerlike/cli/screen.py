@@ -268,7 +268,7 @@ def _facts(view: View, wide: bool) -> Table:
         table.add_row("confirming", _cut(f"what was found by {', '.join(confirmed)}"))
     if faults := tally(stats):
         style = "bold yellow" if warning(stats) else "yellow"
-        table.add_row("faults", _cut(f"{faults} of tzerlike's own, in faults/", style))
+        table.add_row("faults", _cut(f"{faults} of tzerlike itself, in faults/", style))
     return table
 
 

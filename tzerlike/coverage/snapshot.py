@@ -53,7 +53,7 @@ class Snapshot:
     def bits_of(self, identity: Identity, path: Path) -> bytes:
         """Return the bits; UserError where they are not of `identity`."""
         if self.identity is not None and self.identity != identity:
-            raise UserError(f"{path}: it counts {self.identity}, and here are {identity}")
+            raise UserError(f"{path}: it counts {self.identity}, but here are {identity}")
         if len(self.bits) != _size(identity.blocks):
             raise UserError(f"{path}: {len(self.bits)} bytes do not fit {identity}")
         return self.bits

@@ -149,4 +149,4 @@ def _value(syntax: ast.expr, results: dict[str, Any]) -> Any:
 
 
 def _refused(text: str) -> UserError:
-    return UserError(f"environment.calls: {one_line(text, 80)} is no call on a schedule that is made again")
+    return UserError(f"environment.calls: {one_line(text, 80)} is not a schedule call that can be repeated")

@@ -213,7 +213,7 @@ def _curve(path: Path, notes: list[str]) -> tuple[CurvePoint, ...]:
         notes.append(f"{_first_line(error)}; there are no curves")
         return ()
     if bad:
-        notes.append(f"{path}: {bad} of {len(points) + bad} lines do not read and are left out")
+        notes.append(f"{path}: {bad} of {len(points) + bad} lines cannot be read and are left out")
     elif not points:
         notes.append(f"{path}: no point yet; there are no curves")
     return thinned([point for index, point in enumerate(points) if index == 0 or point != points[index - 1]])

@@ -41,7 +41,7 @@ class Answer(msgspec.Struct, frozen=True):
 def require_solver() -> None:
     """UserError where z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
-        raise UserError("--oracles: proof takes z3; install it with: pip install 'tzerlike[proof]'")
+        raise UserError("--oracles: proof needs z3; install it with: pip install 'tzerlike[proof]'")
 
 
 class ProofClient:

@@ -17,7 +17,7 @@ from tzerlike.core.storage import storage_error, write_whole
 LARGEST = 32 << 20
 """Bytes in a parcel, beyond which the rest waits for the next one."""
 
-ANOTHER = "another machine has this part of the campaign now"
+ANOTHER = "another machine has this shard of the campaign now"
 """Why a machine is to give up that was not heard of for a while; what it has found is taken all the same."""
 
 GROWING = "events.jsonl"

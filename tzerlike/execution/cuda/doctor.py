@@ -40,6 +40,6 @@ def _device(driver: Path) -> HealthCheck:
         advice = "name another architecture with --arch; kernels take pip install 'tzerlike[cuda]', or nvcc on the PATH"
         return HealthCheck("cuda device", False, seen, advice, needed=False)
     beside = (
-        "" if shutil.which(memcheck.COMPUTE_SANITIZER) else f"; no {memcheck.COMPUTE_SANITIZER} to say more of findings"
+        "" if shutil.which(memcheck.COMPUTE_SANITIZER) else f"; no {memcheck.COMPUTE_SANITIZER} for details of findings"
     )
     return HealthCheck("cuda device", True, f"{', '.join(found)}; kernels run and are compared{beside}", needed=False)

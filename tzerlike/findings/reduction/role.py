@@ -159,7 +159,7 @@ def reduce_bundle(
 def _late(patience: _Patience) -> str:
     if patience.interrupted or patience.over <= _SAID:
         return ""
-    return f"{patience.over:.0f} s beyond its budget, to confirm and write the program"
+    return f"{patience.over:.0f} s over its budget, to confirm and write the program"
 
 
 def _reported(faults: list[str]) -> str:

@@ -71,7 +71,7 @@ class CiOutcome:
         """The run in a few words."""
         count = len(self.failing)
         if self.mode == "replay":
-            return f"{count} of {len(self.items)} bundles not as expected" if count else "every bundle as expected"
+            return f"{count} of {len(self.items)} bundles not as expected" if count else "all bundles as expected"
         return f"{count} new finding{'' if count == 1 else 's'}" if count else "nothing new"
 
     def to_json(self) -> dict[str, Any]:

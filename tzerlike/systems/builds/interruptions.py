@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tzerlike.core.errors import UserError
 
-GOES_ON = "run the same command again, it goes on from there"
+GOES_ON = "run the same command again to continue"
 
 
 @contextlib.contextmanager

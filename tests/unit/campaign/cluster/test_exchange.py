@@ -334,7 +334,7 @@ def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordina
 def test_a_machine_with_another_tzerlike_is_refused(pair: tuple[Coordinator, Machine, Machine]) -> None:
     _, one, other = pair
     one.directory.environment.write_text(json.dumps({**ENVIRONMENT, "tzerlike": "0.0.1"}))
-    assert one.exchange().end == f"its tzerlike is 0.0.1, and the coordinator's is {__version__}"
+    assert one.exchange().end == f"its tzerlike is 0.0.1, but the coordinator's is {__version__}"
     other.directory.environment.write_text(json.dumps(ENVIRONMENT))
     assert not other.exchange().end
 
