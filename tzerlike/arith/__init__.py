@@ -1,4 +1,4 @@
-"""The arithmetic harness: TVM's symbolic analyzer against enumeration.
+"""The arithmetic harness: TVM's arithmetic analyzer against enumeration.
 
 Random integer expressions over variables with small domains go through every simplifier and analysis of
 `tvm.sym`; what these claim is compared with the values of the expression at all assignments. An

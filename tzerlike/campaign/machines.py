@@ -1,4 +1,4 @@
-"""What the machines of a campaign say of themselves: a file each, `nodes/<n>.json`, beside their workers' states."""
+"""Facts about the machines of a campaign: a file each, `nodes/<n>.json`, beside their workers' states."""
 
 from __future__ import annotations
 

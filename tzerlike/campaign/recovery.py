@@ -1,4 +1,4 @@
-"""What a campaign that is resumed does about files that are damaged: it sets them aside, and says so."""
+"""Damaged files of a campaign that is resumed: they are set aside, and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign that is kept at a URI of fsspec, and worked on in a directory of this machine."""
+"""A campaign that is stored at an fsspec URI, and runs in a directory of this machine."""
 
 from __future__ import annotations
 

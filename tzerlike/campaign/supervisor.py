@@ -1,4 +1,4 @@
-"""The supervisor: sees a campaign to its end, whatever happens to its processes, and keeps the books."""
+"""The supervisor: runs a campaign to its end, whatever happens to its processes, and keeps the books."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: the commands put together, and what their faults end in."""
+"""The command line: all commands, and how their errors end the process."""
 
 from __future__ import annotations
 

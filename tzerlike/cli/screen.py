@@ -1,4 +1,4 @@
-"""The status screen, the plain lines that replace it where there is no terminal, and silence."""
+"""The status screen, the plain lines that replace it without a terminal, and silence."""
 
 from __future__ import annotations
 

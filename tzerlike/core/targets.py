@@ -1,4 +1,4 @@
-"""Targets as text: what `--target` and `--arch` stand for, and what a case holds.
+"""Targets as text: the meaning of `--target` and `--arch`, and the target of a case.
 
 Imports no TVM: the command's own process and the loop read these too.
 """

@@ -1,4 +1,4 @@
-"""The basic blocks of a library: found by memcov, kept in a cache for exactly this code."""
+"""The basic blocks of a library: found by memcov, cached for exactly this code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage by the name of its backend."""
+"""Coverage backends by name."""
 
 from __future__ import annotations
 

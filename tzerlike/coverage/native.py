@@ -1,4 +1,4 @@
-"""libmemcov through ctypes, and what its backends have in common. memcov/memcov.h is the contract of the C side."""
+"""libmemcov through ctypes, and the common parts of its backends. memcov/memcov.h is the contract of the C side."""
 
 from __future__ import annotations
 

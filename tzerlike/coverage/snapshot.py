@@ -1,4 +1,4 @@
-"""coverage.bits: which blocks are counted, of what, and a checksum over it all.
+"""coverage.bits: the covered blocks, what they are blocks of, and a checksum.
 
 A line that names the format, a line of JSON (`Identity` with the checksum of the bits), and the bits, eight a byte, the
 lowest first. Files of before had the bits alone.

@@ -1,4 +1,4 @@
-"""Asks a process with z3 in it: TVM has one of its own, so they cannot live together."""
+"""The client of a process with z3 in it: TVM contains a z3 of its own, so the two cannot share a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One machine at work on its part, whatever carries its messages."""
+"""One machine at work on its shard, independent of the transport of its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The campaign's own directory, and what of it each machine gets to know.
+"""The campaign's own directory, and what each machine is sent of it.
 
 Nothing here knows how messages travel, and nothing is kept in memory alone that a restart cannot read again from the
 directory.

@@ -1,4 +1,4 @@
-"""A campaign on the machines of a Ray cluster, from the side of whoever began it."""
+"""A campaign on the machines of a Ray cluster, from the side of the command that started it."""
 
 from __future__ import annotations
 

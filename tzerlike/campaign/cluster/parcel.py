@@ -1,4 +1,4 @@
-"""What a mirror and the campaign's own directory send each other: files, and where in them the bytes belong."""
+"""The messages between a mirror and the campaign's own directory: files, and where in them the bytes belong."""
 
 from __future__ import annotations
 

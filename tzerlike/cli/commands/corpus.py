@@ -1,4 +1,4 @@
-"""`tzerlike corpus`: what a campaign keeps, made small, or put together."""
+"""`tzerlike corpus`: listing, minimizing and merging corpora."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tzerlike coverage`: what of TVM's source a campaign has reached."""
+"""`tzerlike coverage`: the parts of TVM's source that a campaign has reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tzerlike doctor`: what works on this machine, one line a check, and what to do about the rest."""
+"""`tzerlike doctor`: checks of this machine, one line each, and how to fix failures."""
 
 from __future__ import annotations
 

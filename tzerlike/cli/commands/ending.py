@@ -1,4 +1,4 @@
-"""What a campaign ends with: its findings, and what to do next, once each."""
+"""The end of a campaign's output: its findings, and what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tzerlike report`: a campaign for people to read."""
+"""`tzerlike report`: a campaign, or the report of a bundle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands read and print alike."""
+"""Options and output that several commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tzerlike triage`: what campaigns found, a bug at a time."""
+"""`tzerlike triage`: findings of campaigns, grouped by bug."""
 
 from __future__ import annotations
 

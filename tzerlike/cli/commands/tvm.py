@@ -1,4 +1,4 @@
-"""`tzerlike tvm`: the TVMs to test besides the one that is installed: from wheels, of others, built from source."""
+"""`tzerlike tvm`: TVMs to test besides the installed one: from wheels, from environments, built from source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of the edges of an instrumented library, by its debug information."""
+"""Source locations of the edges of an instrumented library, from its debug information."""
 
 from __future__ import annotations
 

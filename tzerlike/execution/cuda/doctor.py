@@ -1,4 +1,4 @@
-"""What this machine can do for `--target cuda`; CUDA is started in a process of its own, and only where it is."""
+"""Checks of this machine for `--target cuda`; CUDA is started in a separate process, and only if there is a GPU."""
 
 from __future__ import annotations
 
