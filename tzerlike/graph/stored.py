@@ -1,4 +1,4 @@
-"""A stored case of a model before TVM sees anything of it."""
+"""Checks of a stored model before TVM sees any of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls on a schedule that a bundle holds, made again: read one by one, since Python may not run what it reads.
+"""The schedule calls that a bundle holds, repeated: parsed one by one, since a bundle's text must not be run as Python.
 
 A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve_unit_loops=True)`.
 """

@@ -1,4 +1,4 @@
-"""What the machine around a command offers: environment variables, and directories that they name.
+"""The environment of a command: environment variables, and the directories that they name.
 
 The only reader of environment variables.
 """

@@ -1,4 +1,4 @@
-"""What people read about a campaign: `overview` reads its directory, `text` and `page` show what it read.
+"""Reports about a campaign: `overview` reads its directory, `text` and `page` show it.
 
 `refresh` makes the report of one bundle anew.
 """

@@ -1,4 +1,4 @@
-"""Coverage as a page to look through: a tree of directories and files, all files, and the passes."""
+"""Coverage as a page to browse: a tree of directories and files, all files, and the passes."""
 
 from __future__ import annotations
 

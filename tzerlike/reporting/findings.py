@@ -1,4 +1,4 @@
-"""The findings on a campaign's page: a card for each, to be linked to by its signature, the first tier first."""
+"""The findings on a campaign's page: a card for each, with its signature as anchor, tier 1 first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign's directory as a value: what a page or a summary shows of it.
+"""A campaign's directory as a value: the content of a page or a summary.
 
 Works on a campaign that runs, was interrupted or lost files: what cannot be read is left out, with one line in
 `notes`. Files are taken as a stranger's: bounded, and data only. Imports no TVM.

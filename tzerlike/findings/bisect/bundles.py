@@ -1,4 +1,4 @@
-"""What `tzerlike bisect` does: one bundle after another, each in a worker process."""
+"""The work of `tzerlike bisect`: one bundle after another, each in a worker process."""
 
 from __future__ import annotations
 

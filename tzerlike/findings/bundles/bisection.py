@@ -1,4 +1,4 @@
-"""What bisection found out about a bundle: `bisect.json` in its directory."""
+"""The result of a bisection: `bisect.json` in the bundle's directory."""
 
 from __future__ import annotations
 

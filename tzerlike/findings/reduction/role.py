@@ -1,4 +1,4 @@
-"""One bundle reduced: what the role `reduce` does, in a worker process."""
+"""Reduction of one bundle: the role `reduce` of a worker process."""
 
 from __future__ import annotations
 

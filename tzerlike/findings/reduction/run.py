@@ -1,4 +1,4 @@
-"""What `tzerlike reduce` does: bundles go to worker processes, one each, and the answers come in order."""
+"""The work of `tzerlike reduce`: bundles go to worker processes, one each, and the answers come in order."""
 
 from __future__ import annotations
 

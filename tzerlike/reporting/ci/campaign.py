@@ -1,4 +1,4 @@
-"""A campaign as a check: what it found, without what earlier runs and known.toml have."""
+"""A campaign as a check: its findings, without those of earlier runs and of known.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a CI run: plain values that every format is made of."""
+"""The outcome of a CI run: plain values from which every format is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outcome as SARIF 2.1.0: a rule for each kind of finding, a result for each that is not as it should be.
+"""An outcome as SARIF 2.1.0: a rule for each kind of finding, a result for each unexpected one.
 
 Known findings are results with a suppression, those carried over are `unchanged` in respect of the baseline; so a
 service that follows both shows the new ones alone.
