@@ -1,4 +1,4 @@
-"""What an installed TVM lacks of what tzerlike works with, feature by feature. Importing this loads TVM."""
+"""Features that tzerlike needs and an installed TVM lacks. Importing this loads TVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The TVM that is installed and its ffi, which only work as a pair. Imports neither."""
+"""The installed TVM and its ffi, which only work as a pair. Imports neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments around a TVM that somebody else built: one made from wheels, or one around an environment that is there.
+"""Environments around an existing TVM: made from wheels, or around an existing environment.
 
 Both are kept in the store of builds. Whatever fails is one UserError, and leaves nothing behind.
 """

@@ -1,4 +1,4 @@
-"""A Python environment around the libraries of a build: TVM's Python code, and the tvm-ffi that belongs to it."""
+"""A Python environment around the libraries of a build: TVM's Python code, and the matching tvm-ffi."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a build from beginning to end; each step that is done already is skipped, so that it can be taken up again."""
+"""Making a build from beginning to end; finished steps are skipped, so that it can be continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running ninja: how far it is, how long it may take, and what went wrong in one line."""
+"""Running ninja: its progress, an estimate, and an error in one line."""
 
 from __future__ import annotations
 

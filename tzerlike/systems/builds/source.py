@@ -1,4 +1,4 @@
-"""Where the source of TVM comes from: a tree of the user's, or a release that carries one."""
+"""The source of TVM: a tree of the user's, or a release that contains one."""
 
 from __future__ import annotations
 

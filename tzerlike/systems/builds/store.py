@@ -1,4 +1,4 @@
-"""The directory of builds: one for each source, compiler and set of flags, found by the name that it was given.
+"""The directory of builds: one for each source, compiler and set of flags, found by its given name.
 
 A TVM that somebody else built is one too, without a directory of CMake's.
 """
