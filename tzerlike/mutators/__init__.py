@@ -1,7 +1,7 @@
 """Mutators: functions from a PrimFunc to a child.
 
 `MUTATORS` is the one table, name -> factory; plug-ins have others. Mutators are made by `make_mutators` and guarded: if
-TVM's constructors refuse a child, or it is too large, defines a variable twice or is the parent itself, it becomes None.
+TVM refuses a child, or it is too large, defines a variable twice or is the parent itself, it becomes None.
 """
 
 from __future__ import annotations
