@@ -200,4 +200,4 @@ def test_no_space_before_and_on_the_way(bench: Bench, monkeypatch: pytest.Monkey
 
 def test_a_name_is_a_name(bench: Bench) -> None:
     for name in ("all", "../up", ""):
-        assert "is no name" in bench.wrong(wheel_of("apache-tvm==0.26.0"), name)
+        assert "is not a valid name" in bench.wrong(wheel_of("apache-tvm==0.26.0"), name)
