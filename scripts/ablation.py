@@ -1,14 +1,14 @@
-"""Variants of the fuzzer and simpler fuzzers on the same seeds, each on a core of its own, compared by what they cover.
+"""Compare the coverage of variants of the fuzzer and of simpler fuzzers, on the same seeds, each on its own core.
 
     python scripts/ablation.py OUT [NAME | NAME=OPTIONS | NAME=@BASELINE ...] [--budget 10m] [--seeds 1 2 ...]
 
 An arm is `tzerlike fuzz --jobs 1` with OPTIONS, or a module of scripts/baselines; without any, all of ARMS run. Each
-campaign is held to one core, --at-once of them at a time; those of one seed run one after another, so that what the
-machine does meanwhile falls on all arms. What OUT holds whole already is not run again: a call that was interrupted
-goes on where it was.
+campaign is held to one core, and --at-once of them run at a time. The arms of one seed run one after another, so that
+other work on the machine affects all arms. Results that are complete in OUT are not computed again: an interrupted call
+continues where it stopped.
 
-Printed is a table for each figure: the median, its range, how many times that the first arm's median is, the p of Mann
-and Whitney's two-sided test, and A12 (1: the first arm is always better). `beyond` are the blocks beyond those that
+Prints a table for each figure: the median, its range, the ratio of the first arm's median to it, the p of Mann and
+Whitney's two-sided test, and A12 (1: the first arm is always better). `beyond` are the blocks beyond those that
 building one empty function covers.
 """
 

@@ -1,7 +1,7 @@
-"""`make bench`: what a pair costs and where the time goes, what coverage costs, what batches gain.
+"""`make bench`: the cost of a pair and where the time goes, the cost of coverage, and the gain from batches.
 
-All times are processor time, for campaigns that of the whole tree of processes, so that a busy machine changes them
-little; the shares of stages alone are of the clock on the wall. Compare ratios, not the figures of two machines.
+All times are CPU time, for campaigns that of the whole process tree, so that a busy machine changes them little; only
+the shares of stages are wall-clock time. Compare ratios, not the figures of two machines.
 """
 
 from __future__ import annotations

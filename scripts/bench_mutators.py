@@ -2,11 +2,11 @@
 
     python scripts/bench_mutators.py [NUMBER [MUTATOR...]]
 
-Makes NUMBER mutants (5,000 when not given), equally many with each mutator, each of a seed drawn anew. `made` is the
-share of calls that gave one: a mutator that does not apply is asked again with another seed. The other shares are of
-the mutants; what is not well-formed counts against them too. `defined` are those that the interpreter calls
-so on inputs of their own, within STEPS operations. Times are processor time, of the calls that gave a mutant, on seeds
-of at most 500 nodes: each mutation is made three times and the shortest counts, since others only ever add to it.
+Makes NUMBER mutants (default: 5,000), equally many with each mutator, each of a newly drawn seed. `made` is the share
+of calls that gave one: if a mutator does not apply, it is tried again with another seed. The other shares are of the
+mutants; those that are not well-formed count against them too. `defined` are those that the interpreter calls defined
+on their own inputs, within STEPS operations. Times are CPU time of the calls that gave a mutant, on seeds of at most
+500 nodes: each mutation is made three times and the shortest counts, since other work only ever adds to it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What it costs to read and merge the edges of a case, at the number of edges that an instrumented TVM has.
+"""The cost of reading and merging the edges of a case, at the number of edges of an instrumented TVM.
 
     python scripts/bench_sancov.py [EDGES] [REACHED]
 
-Builds a library that has nothing but EDGES flags (2717287 when not given), lets children reach REACHED of them
-(21500), and prints medians in milliseconds: in a child that reaches edges nobody has counted, and in one that
-reaches only what is known. Needs clang and lld.
+Builds a library that has nothing but EDGES flags (default: 2717287), lets children reach REACHED of them (21500), and
+prints medians in milliseconds: in a child that reaches new edges, and in one that reaches only known ones. Needs clang
+and lld.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a cluster's campaign loses: four nodes of Ray on this machine, of which one is killed again and again.
+"""What a cluster's campaign loses: four Ray nodes on this machine, one of which is killed again and again.
 
     python scripts/cluster_kills.py --out DIRECTORY --kills 10
 
-Before that one node is cut off for a minute, the coordinator is killed, and the command itself, which is resumed. For
-each it says how long the part took to go on elsewhere, and what would be lost with its disk: the age, when the machine
-was killed, of the oldest case or bundle of it that the campaign has not got a second later.
+Before that, one node is cut off for a minute, the coordinator is killed, and so is the command itself, which is
+resumed. Each time the script prints how long the shard took to continue elsewhere, and what would be lost with the
+machine's disk: the age, at the time of the kill, of its oldest case or bundle that the campaign lacks a second later.
 """
 
 from __future__ import annotations

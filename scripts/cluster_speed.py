@@ -1,11 +1,11 @@
-"""Pairs, blocks and processor time of a cluster of four nodes on this machine, and of as many local workers, in turn.
+"""Pairs, blocks and CPU time of a cluster of four nodes on this machine, and of as many local workers, alternating.
 
     python scripts/cluster_speed.py --out DIRECTORY --seconds 600 --rounds 3
     python scripts/cluster_speed.py --out DIRECTORY --iterations 600 --rounds 3
 
-The nodes are Ray's, of one core each. Both have the same seed and options; medians at the end. Processor time says what
-a cluster costs where the machine has other work; that of the cluster is its command's and that of all processes of its
-nodes, whether they are at work or idle.
+The nodes are Ray's, of one core each. Both have the same seed and options; medians are printed at the end. CPU time
+shows the cost of a cluster on a machine with other work; that of the cluster includes the command and all processes of
+its nodes, working or idle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write docs/commands.md, the reference of commands, from their own help: `python scripts/command_reference.py`."""
+"""Write docs/commands.md, the reference of commands, from their help texts: `python scripts/command_reference.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 100
 _HEAD = """\
 # Commands
 
-What `tzerlike COMMAND --help` says, of every command. Made by `python scripts/command_reference.py`; do not edit.
+The output of `tzerlike COMMAND --help` for every command, made by `python scripts/command_reference.py`; do not edit.
 """
 
 

@@ -1,4 +1,4 @@
-"""Two samples compared without a word about how they are distributed."""
+"""Comparison of two samples without assumptions about their distribution."""
 
 from __future__ import annotations
 

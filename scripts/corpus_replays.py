@@ -2,8 +2,8 @@
 
     python scripts/corpus_replays.py CAMPAIGN [NUMBER]
 
-Runs NUMBER corpus entries (all when not given), evenly chosen, in two freshly armed processes, each case from
-nothing covered, and compares outcome and blocks case by case. Exits 1 when any differ.
+Runs NUMBER corpus entries (default: all), evenly chosen, in two freshly armed processes, each case with no block
+covered, and compares outcome and blocks case by case. Exits 1 if any differ.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Run one campaign many times under other conditions, and say where the runs differ first.
+"""Run one campaign many times under different conditions, and show where the runs first differ.
 
     python scripts/determinism.py [--runs 20] [--iterations 400] [--oracles LIST] [--harness NAME] [--tvm NAME]
         [--parallel 2]
 
 Each run has another working directory, puts its campaign there, and has another HOME, PATH, locale and TMPDIR; every
-other one is held to two cores; the first and each fourth after it start from an empty cache. Compared are the events of
-each iteration but for times (what a case was the first to reach, how it ended, whether it was kept, findings), the
-corpus and the bundles. The cache of a `--tvm` is the one under --cache, and warm.
+other run is held to two cores; the first and each fourth after it start with an empty cache. The script compares the
+events of each iteration except for times (what a case was the first to reach, how it ended, whether it was kept,
+findings), the corpus and the bundles. The cache of a `--tvm` is the one under --cache, and warm.
 """
 
 from __future__ import annotations

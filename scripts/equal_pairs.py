@@ -1,12 +1,12 @@
-"""What judging costs at equal programs: processor time a pair, with one set of oracles and with another.
+"""The cost of judging equal programs: CPU time per pair, with different sets of oracles.
 
     python scripts/equal_pairs.py CAMPAIGN [--pairs 640] [--rounds 2] [--oracles crash] [--oracles crash,roundtrip]
 
-The pairs are what CAMPAIGN would try next: mutants of its corpus, proposed once. Each set of oracles then judges all of
-them, in batches as a campaign does, in turn with the others. Nothing is confirmed, reduced or written: these are costs
-of a finding, and the same signature costs once. There is no coverage; one pair in 25 counts as new, as of an hour's.
-Processor time is that of the worker, its runner and all children; that of stages within a case is of the clock on the
-wall, and so only of use as shares on a machine that is busy.
+The pairs are those that CAMPAIGN would try next: mutants of its corpus, proposed once. Each set of oracles then judges
+all of them, in batches as in a campaign, alternating with the others. Nothing is confirmed, reduced or written, since
+these are costs of a finding, and the same signature costs once. There is no coverage; one pair in 25 counts as new, as
+after an hour. CPU time is that of the worker, its runner and all children; stages within a case are measured in
+wall-clock time, so on a busy machine they are only useful as shares.
 """
 
 from __future__ import annotations

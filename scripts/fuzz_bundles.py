@@ -1,10 +1,10 @@
-"""Throw mutated bundles at the loader: each has to load, or to be refused in one line, in bounded time and memory.
+"""Load mutated bundles: each has to load, or to be refused in one line, in bounded time and memory.
 
     python scripts/fuzz_bundles.py [NUMBER [BUNDLE...]]
 
-Mutates bundles of every kind (made up here, and the BUNDLEs given) NUMBER times (10,000 when not given): their JSON as
-trees and as bytes, their archives, and what kind of file each is. Nothing is run but the loader, in this process.
-Exits 1 when anything but a UserError escapes, when one takes too long, or when what a bundle holds is executed.
+Mutates bundles of every kind (generated here, and the BUNDLEs given) NUMBER times (default: 10,000): their JSON as
+trees and as bytes, their archives, and the types of their files. Only the loader runs, in this process. Exits 1 if
+anything but a UserError escapes, if one takes too long, or if the content of a bundle is executed.
 """
 
 from __future__ import annotations

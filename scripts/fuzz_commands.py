@@ -1,11 +1,11 @@
-"""Throw mutated bundles at the commands: each ends, and says what is wrong in a line.
+"""Run the commands on mutated bundles: each command ends, and says in one line what is wrong.
 
     python scripts/fuzz_commands.py [--number N] [--start SEED] [--at-a-time SIZE] BUNDLE...
 
-Makes N mutants (3,000 when not given) of the BUNDLEs and of those that fuzz_bundles.py makes up, in directories of SIZE
-(100 when not given), and takes each directory through replay, bisect, reduce and report, a bundle at a time in one
-client of processes, and then through `triage`, `report` and `ci replay` as commands. Exits 1 when anything but a
-UserError comes of one, or one takes longer than its limits allow.
+Makes N mutants (default: 3,000) of the BUNDLEs and of those that fuzz_bundles.py generates, in directories of SIZE
+(default: 100), and takes each directory through replay, bisect, reduce and report, a bundle at a time in one client of
+processes, and then through `triage`, `report` and `ci replay` as commands. Exits 1 if one ends in anything but a
+UserError, or takes longer than its limits allow.
 """
 
 from __future__ import annotations

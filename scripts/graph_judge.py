@@ -2,10 +2,10 @@
 
     python scripts/graph_judge.py [--calls N] [--seed N]
 
-Draws N calls of each row (100 when not given) and asks type inference about each, and about one that breaks the row in
-one place. Prints, for each operator and kind of change, an example of: calls that the row allows and TVM refuses or
-types otherwise; calls that no row allows and TVM accepts; calls that TVM refuses by an internal check.
-Which side is wrong has to be read from the operator's definition.
+Draws N calls of each row (default: 100) and asks type inference about each, and about one that breaks the row in one
+place. Prints, for each operator and kind of change, an example of: calls that the row allows and TVM refuses or types
+otherwise; calls that no row allows and TVM accepts; calls that TVM refuses by an internal check. Which side is wrong
+has to be read from the operator's definition.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Every mutator on every built-in seed: well-formed or None, the parent unchanged, the same child for the same seed.
+"""Every mutator on every built-in seed: well-formed or None, parent unchanged, same child for the same seed.
 
     python scripts/mutator_matrix.py [ROUND [MUTATOR...]]
 
-The tests run ROUND 0, which is meant when none is given; every other gives other random numbers. Prints each breach,
-with what it takes to see it again, and exits 1 when there is one. A call that kills its process is a crash of TVM:
-counted, no breach.
+The tests run ROUND 0, the default; other rounds use other random numbers. Prints each breach, with everything needed to
+reproduce it, and exits 1 if there is one. A call that kills its process is a crash of TVM: counted, but not a breach.
 """
 
 from __future__ import annotations

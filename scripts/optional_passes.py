@@ -2,11 +2,10 @@
 
     python scripts/optional_passes.py EVERY MUTANTS [PASS ...]
 
-Leaves out one pass at a time (all of them in turn when none is named; a name with a blank in it is several at once,
-and `tirx.disable_...` an option) and builds every EVERYth built-in seed and so many mutants of seeds at LLVM level 0.
-Only programs count that the interpreter calls defined and that the whole pipeline compiles as it says. Prints what
-becomes of the first that do not compile and agree any more, and how many do. tzerlike/systems/optional.py has what came
-of it.
+Leaves out one pass at a time (by default each in turn; a name with a blank in it is several at once, and
+`tirx.disable_...` an option) and builds every EVERYth built-in seed and MUTANTS mutants of seeds at LLVM level 0. Only
+programs count that the interpreter calls defined and that the whole pipeline compiles correctly. Prints the outcome of
+the first programs that no longer compile and agree, and how many do. tzerlike/systems/optional.py has the results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The processor time of whole trees of processes."""
+"""The CPU time of whole process trees."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""How much of what the simplifiers do is proved, and do proofs agree with enumeration?
+"""How many rewrites of the simplifiers are proved, and do proofs agree with enumeration?
 
     python scripts/proof_agreement.py [--rewrites N] [--proofs N] [--jobs N] [--seed N]
 
-Draws problems as a campaign does, takes N rewrites (20,000 when N is not given) of the simplifiers, and has them
-proved, each within 200 ms. Prints how many are decided and how, how many distinct rules are proved, and how long it
-took. Every refutation is executed again here, and the analyzer asked again about the problem with that assignment among
-its values. N proofs (1,000) are drawn and compared with enumeration at all assignments of their problem.
-Exits 1 where a refutation or a proof does not hold.
+Draws problems as a campaign does, takes N rewrites (default: 20,000) of the simplifiers, and has them proved, each
+within 200 ms. Prints how many are decided and how, how many distinct rules are proved, and how long it took. Every
+refutation is executed again here, and the analyzer is asked again about the problem with that assignment among its
+values. N proofs (default: 1,000) are drawn and compared with enumeration at all assignments of their problem. Exits 1
+if a refutation or a proof does not hold.
 """
 
 from __future__ import annotations

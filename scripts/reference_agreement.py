@@ -2,10 +2,10 @@
 
     python scripts/reference_agreement.py [MUTANTS [SEED [DIRECTORY]]]
 
-Interprets every built-in seed and so many mutants of them (10,000 when not given) that are defined on their inputs,
-makes the baseline build of each and compares every element: integers exactly, floats within the computed bound. A
-mutant is one to four random mutators deep. Prints the shares of verdicts, by the last mutator too, and every
-disagreement; DIRECTORY receives the program of each as JSON. Exits 1 when there is one.
+Interprets every built-in seed and MUTANTS mutants of them (default: 10,000) that are defined on their inputs, makes the
+baseline build of each and compares every element: integers exactly, floats within the computed bound. A mutant is one
+to four random mutators deep. Prints the shares of verdicts, also by the last mutator, and every disagreement; DIRECTORY
+receives the program of each as JSON. Exits 1 if there is one.
 """
 
 from __future__ import annotations

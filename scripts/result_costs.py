@@ -1,8 +1,8 @@
-"""What judging results costs: processor time of the children on the cases of a campaign's corpus, by effort.
+"""The cost of judging results: CPU time of the children on the cases of a campaign's corpus, by effort.
 
 usage: result_costs.py CAMPAIGN [CASES]
 
-Processor time, since that is the same on a busy machine; ratios are against compiling alone, at the same LLVM level.
+It is CPU time, since that is the same on a busy machine; ratios are against compiling alone, at the same LLVM level.
 """
 
 from __future__ import annotations

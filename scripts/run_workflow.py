@@ -1,9 +1,9 @@
-"""Run the `run:` steps of a GitHub workflow on this machine, as far as they can be: actions are only named.
+"""Run the `run:` steps of a GitHub workflow on this machine; actions are only listed.
 
     python scripts/run_workflow.py .github/workflows/nightly-fuzz.yml --env BUDGET=20s
 
-The steps run in a scratch directory in which everything of the checkout is a link, so that they write next to the
-checkout and not into it. Ends with the status of the first job that fails, or 0.
+The steps run in a scratch directory in which every entry of the checkout is a link, so that they do not write into the
+checkout. Ends with the status of the first job that fails, or 0.
 """
 
 from __future__ import annotations

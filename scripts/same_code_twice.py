@@ -2,9 +2,9 @@
 
     python scripts/same_code_twice.py PAIRS [SEED]
 
-Makes built-in seeds large, in an order that SEED gives, builds each several times and times every build against the
-one before it, as the oracle does with two builds that differ; the long look is taken at all of them, not only where a
-short one gives reason to. Prints how many of PAIRS looked slower and how many the oracle would call so; exits 1 when
+Enlarges built-in seeds, in an order that SEED gives, builds each several times and times every build against the one
+before it, as the oracle does with two builds that differ; the long measurement is made for all of them, not only where
+a short one gives reason to. Prints how many of PAIRS looked slower and how many the oracle would report; exits 1 if
 there is one of those.
 """
 

@@ -1,12 +1,12 @@
-"""How the workers of one campaign compare with as many campaigns of one worker, each held to a core, in turn.
+"""Compare the workers of one campaign with as many campaigns of one worker, each held to a core, alternating.
 
     python scripts/scaling.py [--jobs 4] [--rounds 5] [--iterations 300] [-- OPTIONS OF FUZZ]
 
-`together` is `tzerlike fuzz --jobs N`. `apart` are N campaigns that run at once, of which the k-th takes the seeds, the
-random draws and the iterations of worker k: the same cases, but for what workers exchange. With `-- --corpus DIR` the
-cases are those of a corpus, the same in both. A worker's rate is its pairs by the seconds that it ran; starting TVM
-does not count. The processor time of a pair is that of all processes, less that of campaigns of one iteration a
-worker: a busy machine changes it little. The memory is that which no other process has (USS) of a worker or its runner.
+`together` is `tzerlike fuzz --jobs N`. `apart` are N simultaneous campaigns, of which the k-th takes the seeds, the
+random draws and the iterations of worker k: the same cases, except for the exchange between workers. With `-- --corpus
+DIR` the cases are those of a corpus, the same in both. A worker's rate is its pairs divided by the seconds that it ran;
+starting TVM does not count. The CPU time of a pair is that of all processes, minus that of campaigns of one iteration
+per worker: a busy machine changes it little. The memory is the private memory (USS) of a worker or its runner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Work that is shared out among processes, each of which keeps what it has done in a file and goes on from there."""
+"""Work shared among processes, each of which keeps its results in a file and continues from there."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How many workers one coordinator carries: recorded messages of real machines, played at a rising rate into it.
+"""How many workers one coordinator can handle: recorded messages of real machines, replayed at a rising rate.
 
     python scripts/simulate_cluster.py record --out messages --seconds 60
     python scripts/simulate_cluster.py play messages --workers-per-machine 16
 
-`record` runs a campaign of one machine with one worker and keeps the parcels that it would send; `play` has more and
-more simulated machines send them, with names of their own, each at the pace at which they were recorded, to the
-coordinator that a cluster uses. Ray itself carries nothing here: its own cost comes on top.
+`record` runs a campaign of one machine with one worker and keeps the parcels that it would send. `play` has more and
+more simulated machines, with separate names, send them at the recorded pace to the coordinator that a cluster uses. Ray
+carries no messages here: its cost is additional.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a pair costs two versions of tzerlike, or one with two sets of options, in turn on one core.
+"""The cost of a pair with several versions of tzerlike, or sets of options, alternating on one core.
 
     python scripts/speed.py NAME=COMMAND... [--iterations 1000] [--rounds 3] [--core 0] [-- OPTIONS OF FUZZ]
 
-A COMMAND is what runs `tzerlike`, with options of its own behind it: `old=/elsewhere/.venv/bin/tzerlike`,
-`alone="tzerlike --pairs-per-fork 1"`. Each round runs all of them with the same seed. Costs are processor time of the
-whole tree of processes, less that of a campaign of one iteration, so that a busy machine changes them little; seconds
-of stages are of the clock on the wall, and so only of use as shares.
+A COMMAND runs `tzerlike`, optionally with options: `old=/elsewhere/.venv/bin/tzerlike`,
+`alone="tzerlike --pairs-per-fork 1"`. Each round runs all of them with the same seed. Costs are the CPU time of the
+whole process tree, minus that of a campaign of one iteration, so that a busy machine changes them little; stages are
+measured in wall-clock time, and so only useful as shares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What scripts need to run cases without a campaign."""
+"""Helpers for scripts that run cases without a campaign."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Kill, stop and interrupt campaigns at random moments, and say what that cost them.
+"""Kill, stop and interrupt campaigns at random moments, and report what was lost.
 
     torment.py kills [--each 20] [--gap 3] [--stops 0]     one campaign; SIGKILL and SIGSTOP to each kind of process
     torment.py signals [--each 20] [--parallel 2]          many campaigns; each is asked to stop once, from 150 ms on
 
-Prints a table of figures; exit status 1 when something that must hold does not.
+Prints a table of figures; exits 1 if a required property does not hold.
 """
 
 from __future__ import annotations

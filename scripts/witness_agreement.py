@@ -1,12 +1,12 @@
-"""Does the interpreter compute what the witness does?
+"""Does the interpreter compute the same as the witness?
 
     python scripts/witness_agreement.py DIRECTORY [--mutants N] [--shards N] [--seed N]
 
-Has the interpreter run the built-in seeds and N mutants of them (10,000 when N is not given) for llvm, up to eight
-mutators deep, and asks the witness (tzerlike.tir.witness) about those that it calls defined, 50 in a file of C.
-Programs that the witness objects to are kept in DIRECTORY, each with its archive, and one for each reason not to say.
-Prints how many it confirms, what it objects to, and why it cannot say. A run that was interrupted goes on where it was,
-and `--show` prints what it has come to. Exits 1 where the witness objects.
+Has the interpreter run the built-in seeds and N mutants of them (default: 10,000) for llvm, up to eight mutators deep,
+and asks the witness (tzerlike.tir.witness) about those that it calls defined, 50 in a file of C. Programs to which the
+witness objects are kept in DIRECTORY, each with its archive, and one for each reason why it cannot say. Prints how many
+it confirms, objects to, and cannot judge. An interrupted run continues where it stopped, and `--show` prints the
+results so far. Exits 1 if the witness objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m tzerlike` and the script `tzerlike`: signals first, then all that takes time to import."""
+"""`python -m tzerlike` and the script `tzerlike`: signals first, then everything that takes time to import."""
 
 import resource
 import signal

@@ -1,7 +1,7 @@
-"""tzerlike as a library: judge a program, run a campaign, read a bundle, replay it. The commands are made of this.
+"""tzerlike as a library: judge a program, run a campaign, read a bundle, replay it. The commands are built on it.
 
-Nothing here loads TVM into the caller's process: a client (`open_tvm`) is a process of its own that has TVM, and
-forks a child for each case. What the caller does wrong is a UserError with one line.
+Nothing here loads TVM into the caller's process: a client (`open_tvm`) is a separate process that has TVM, and forks a
+child for each case. A mistake of the caller raises a UserError with one line.
 """
 
 from __future__ import annotations
@@ -67,20 +67,20 @@ JUDGES = ("crash", "inconsistency", "internal-error")
 """The oracles that a single run of a case can satisfy."""
 
 LIMITS = Limits()
-"""Five seconds of processor time and 2 GiB."""
+"""Five seconds of CPU time and 2 GiB."""
 
 Opener = Callable[..., AbstractContextManager[Client]]
-"""What opens a client: `open_tvm`, or `using(client)` for several calls."""
+"""A function that opens a client: `open_tvm`, or `using(client)` for several calls."""
 
 
 class Printable(Protocol):
-    """A module or a function in memory, of whatever TVM: it prints itself as TVMScript."""
+    """A module or a function in memory, of any TVM, that prints itself as TVMScript."""
 
     def script(self) -> str: ...
 
 
 class Interpreted(msgspec.Struct, frozen=True):
-    """What the interpreter says of a program on its inputs, and the rule and the place that it goes by."""
+    """The interpreter's verdict on a program on its inputs, with the rule and the place that it is based on."""
 
     verdict: str
     rule: str | None
@@ -90,7 +90,7 @@ class Interpreted(msgspec.Struct, frozen=True):
 class Found(msgspec.Struct, frozen=True):
     """A finding; `blame` is the build that is wrong, for wrong code.
 
-    `detail` is what differs and who it is due to, or what TVM says.
+    `detail` is what differs and which pass causes it, or TVM's message.
     """
 
     kind: str
@@ -100,7 +100,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of a case, and the first finding. As JSON it is what `tzerlike run --json` prints."""
+    """The outcome of a case, and the first finding. `tzerlike run --json` prints it as JSON."""
 
     exit: Exit
     stage: Stage
@@ -120,19 +120,19 @@ class Fuzzed:
 
 
 def open_store() -> Store:
-    """The builds of TVM that this user has."""
+    """Return the store of this user's builds of TVM."""
     return Store(caller.cache_directory() / "tvm")
 
 
 def using(client: Client) -> Opener:
-    """Use a client that is open, and leave it open; whoever opened it has chosen its system."""
+    """Use a client that is open, and leave it open; its system was chosen when it was opened."""
     return lambda **_: nullcontext(client)
 
 
 def tvm_of(build: str) -> tuple[Path, caller.Interpreter | None]:
-    """The cache and the Python of a build of TVM; for "", the TVM that is installed, the latter is None: this one.
+    """Return the cache and the Python of a build of TVM; for "", the installed TVM, the latter is None: this Python.
 
-    UserError when there is no such build, or it is not done.
+    UserError if there is no such build, or it is unfinished.
     """
     if not build:
         return caller.cache_directory(), None
@@ -142,7 +142,7 @@ def tvm_of(build: str) -> tuple[Path, caller.Interpreter | None]:
 
 @dataclass(frozen=True, slots=True)
 class OtherTvm:
-    """A TVM beside the installed one: its name and version, its python, and what that needs of variables."""
+    """A TVM other than the installed one: its name and version, its python, and the variables that the python needs."""
 
     name: str
     version: str
@@ -151,9 +151,9 @@ class OtherTvm:
 
 
 def added_tvms(name: str) -> list[OtherTvm]:
-    """Return the TVM of `tzerlike tvm list` that is named, those that are ready for "all", none for "".
+    """Return the TVM of this name in `tzerlike tvm list`; for "all", those that are ready; for "", none.
 
-    UserError when there is no such TVM, or it is not done; for "all" when there is none.
+    UserError if there is no such TVM, or it is unfinished; for "all" if there is none.
     """
     store = open_store()
     names = [name] if name else []
@@ -161,17 +161,17 @@ def added_tvms(name: str) -> list[OtherTvm]:
         labels = [found.described for found in store.builds()]
         names = [str(label["name"]) for label in labels if label["state"] == "ready"]
         if not names:
-            raise UserError("--tvm all: there is none yet; `tzerlike tvm add` and `tzerlike tvm build` make one")
+            raise UserError("--tvm all: there is none yet; create one with `tzerlike tvm add` or `tzerlike tvm build`")
     builds = [(own, store.ready(own)) for own in names]
     return [OtherTvm(own, str(build.described["version"]), build.python, build.variables) for own, build in builds]
 
 
 INSTALLED = "installed"
-"""What `against` calls the TVM that is installed."""
+"""The name of the installed TVM in `against`."""
 
 
 def _guest_of(tvm: str) -> Guest:
-    """A process with a build of TVM that judges findings of others; it ends with the context."""
+    """Return a process with a build of TVM that judges findings of others; it ends with the context."""
     interpreter = tvm_of(tvm)[1]
     python = Path(sys.executable) if interpreter is None else interpreter.python
     return Guest(python, caller.zygote_environment(interpreter))
@@ -180,7 +180,7 @@ def _guest_of(tvm: str) -> Guest:
 def _other(tvm: str, against: str) -> str:
     other = "" if against == INSTALLED else against
     if other == tvm:
-        raise UserError(f"--against: {against} is the TVM that is tested; name another one of `tzerlike tvm list`")
+        raise UserError(f"--against: {against} is the TVM under test; name another one from `tzerlike tvm list`")
     try:
         tvm_of(other)
     except UserError as error:
@@ -189,9 +189,9 @@ def _other(tvm: str, against: str) -> str:
 
 
 def compare_builds(tvm: str, against: str) -> CodeComparison:
-    """Say which functions of a build of TVM another one, or INSTALLED, does not have.
+    """Return which functions of a build of TVM another one, or INSTALLED, does not have.
 
-    UserError where there is no such build, or both are the same one.
+    UserError if there is no such build, or both are the same.
     """
     other = _other(tvm, against)
     with _guest_of(tvm) as new, _guest_of(other) as old:
@@ -199,25 +199,25 @@ def compare_builds(tvm: str, against: str) -> CodeComparison:
 
 
 def judge_against(bundles: Sequence[Path], tvm: str, against: str, steps: Steps = untold) -> Against:
-    """Say which bundles, found on the build `tvm`, another one shows too; UserError as of `compare_builds`."""
+    """Return which bundles, found on the build `tvm`, also show on another; UserError as in `compare_builds`."""
     other = _other(tvm, against)
     with _guest_of(tvm) as new, _guest_of(other) as old:
         return judged_against(bundles, against, old, new, steps=steps)
 
 
 def lacks_of(build: str) -> Mapping[str, str]:
-    """What a build of TVM lacks, feature -> why (tzerlike.systems.lacking); nothing for "", the one installed.
+    """Return what a build of TVM lacks, feature -> reason (tzerlike.systems.lacking); none for "", the installed one.
 
-    UserError as `tvm_of` raises it.
+    UserError as in `tvm_of`.
     """
     found: Mapping[str, str] = open_store().ready(build).described.get("lacks", {}) if build else {}
     return found
 
 
 def open_tvm(tvm: str = "", *, unconfined: bool = False, system: str = TVM.name) -> Client:
-    """Start a process with a build of a system, "" for the one that is installed; it ends with the context.
+    """Start a process with a build of a system, "" for the installed one; it ends with the context.
 
-    UserError where the kernel cannot confine the cases, unless `unconfined`.
+    UserError if the kernel cannot confine the cases, unless `unconfined`.
     """
     return caller.open_client(interpreter=tvm_of(tvm)[1], unconfined=unconfined, system=system)
 
@@ -237,11 +237,11 @@ def judge(
 ) -> Judged:
     """Judge one case as a campaign would.
 
-    `program` is a file (a case.json, which says all but oracles and limits itself, or TVMScript), the text of
-    TVMScript, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
+    `program` is a file (a case.json, which specifies everything but oracles and limits, or TVMScript), a TVMScript
+    text, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
     tirx.NarrowDataType{target_bits=32}"; `function` names one of several functions; `target` is as TVM writes it.
-    With `out`, a finding that shows every time becomes a bundle in that directory. A file whose functions do not
-    parse by themselves is run in a confined child, unless `text_only`.
+    With `out`, a finding that shows every time becomes a bundle in that directory. A file whose functions cannot be
+    parsed on their own is run in a confined child, unless `text_only`.
     """
     make_oracles(oracles)
     with ExitStack() as scope:
@@ -290,18 +290,19 @@ def fuzz(
     tell: Callable[[str], None] = lambda line: None,
     wishes: Wishes | None = None,
 ) -> Fuzzed:
-    """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal comes.
+    """Run a campaign in the directory `out` until its budget or its iterations are used up, or a signal arrives.
 
-    `node` is which machine of `config.nodes` this is; all have `out` as a shared directory. With `resume`, go on with
-    the campaign in `out`, of which only `budget`, `iterations` and `known` are taken from `config`. `unconfined` lets
-    the pairs of `config.corpus` run where the kernel cannot confine them. What first reached a function that
-    changed by `focus` (`compare_builds`) is mutated more often. `show` is called about twice a second, `tell`
-    with each event in a line; `wishes` may be changed meanwhile. Only from the main thread, where signals arrive.
+    `node` is the number of this machine among `config.nodes`; all share the directory `out`. With `resume`, continue
+    the campaign in `out`; only `budget`, `iterations` and `known` are then taken from `config`. `unconfined` lets
+    the pairs of `config.corpus` run if the kernel cannot confine them. A case that was the first to reach a function
+    that changed according to `focus` (`compare_builds`) is mutated more often. `show` is called about twice a second,
+    `tell` with a line for each event; `wishes` may be changed meanwhile. Call it from the main thread only, where
+    signals arrive.
     """
     directory = CampaignDir(out)
     config = resolve(config, directory, resume=resume, given=FREE_ON_RESUME)
     if not 0 <= node < config.nodes:
-        raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts")
+        raise UserError(f"--shard: {out} is a campaign of {config.nodes} shards")
     cache, interpreter = tvm_of(config.tvm)
     supervisor = Supervisor(
         config,
@@ -329,10 +330,10 @@ def fuzz_on_cluster(
     show: Callable[[View], None] = lambda view: None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Fuzzed:
-    """Run a campaign on `config.nodes` machines of the Ray cluster at `address`, or go on with the one in `out`.
+    """Run a campaign on `config.nodes` machines of the Ray cluster at `address`, or continue the one in `out`.
 
-    "auto" is the cluster that this machine is in, and ray://HOST:PORT one that it is not in; `focus` is as in `fuzz`.
-    UserError where Ray is not installed, there is no such cluster, or no machine of it can take part.
+    "auto" is the cluster that this machine belongs to, and ray://HOST:PORT another one; `focus` is as in `fuzz`.
+    UserError if Ray is not installed, there is no such cluster, or none of its machines can take part.
     """
     from tzerlike.campaign.cluster.on_ray import Cluster
 
@@ -354,9 +355,9 @@ def _focus(changes: CodeComparison | None) -> Focus | None:
 
 
 def replay(bundles: Sequence[Path], times: int = 1, client: Opener = open_tvm, steps: Steps = untold) -> list[Replayed]:
-    """Run each bundle, or fault of tzerlike's own, `times` times, each time in a fresh child with a heap of its own.
+    """Run each bundle, or fault of tzerlike, `times` times, each time in a fresh child with a different heap.
 
-    What it recorded shows in `same` of `times` runs. `steps` is told how far this is. UserError where a bundle does not
-    read.
+    The recorded signature shows in `same` of `times` runs. `steps` is told the progress. UserError if a bundle cannot
+    be read.
     """
     return replay_bundles(bundles, times, client, steps)

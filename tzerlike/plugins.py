@@ -1,10 +1,10 @@
-"""What third parties add: packages that name a `Plugin` in the entry-point group `tzerlike.plugins`.
+"""Plug-ins of third parties: packages that name a `Plugin` in the entry-point group `tzerlike.plugins`.
 
     [project.entry-points."tzerlike.plugins"]
     mine = "my_package:plugin"
 
-Nothing of a plug-in is imported before a configuration lists it (`--plugin mine`). What it adds is known as `mine:name`
-wherever names are written down, so that statistics and bundles say where it comes from.
+A plug-in is imported only if a configuration lists it (`--plugin mine`). Its additions are known as `mine:name`
+everywhere, so statistics and bundles show their origin.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ GROUP = "tzerlike.plugins"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """The tables of a plug-in, each by name like tzerlike's own.
+    """The tables of a plug-in, keyed by name like tzerlike's own.
 
-    `mutators` makes objects that keep the contract of `tzerlike.mutators.Mutator`; `tzerlike.testing` checks it.
-    `oracles` has values, of `tzerlike.oracles.protocol.Oracle`, as have `systems`, of `tzerlike.systems.System`, and
-    `harnesses`, of `tzerlike.core.harness.HarnessRow`.
+    `mutators` has factories of objects that keep the contract of `tzerlike.mutators.Mutator`, which `tzerlike.testing`
+    checks. `oracles` has values of type `tzerlike.oracles.protocol.Oracle`, `systems` of `tzerlike.systems.System`,
+    and `harnesses` of `tzerlike.core.harness.HarnessRow`.
     """
 
     mutators: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class Plugin:
 
 
 def load_plugin(name: str, option: str = "--plugin") -> Plugin:
-    """Import the plug-in that is installed as `name`, which `option` asks for.
+    """Import the plug-in that is installed as `name` and requested by `option`.
 
-    UserError when there is none, when two packages have one of that name, and when it does not load.
+    UserError if there is none, if two packages have one of that name, or if it does not load.
     """
     found = sorted(entry_points(group=GROUP, name=name), key=_origin)
     if not found:
@@ -56,7 +56,7 @@ def load_plugin(name: str, option: str = "--plugin") -> Plugin:
 
 
 def harness_named(name: str) -> HarnessRow:
-    """Return the row of a harness, `plugin:name` for a plug-in's; UserError that lists those that there are."""
+    """Return the row of a harness, `plugin:name` for a plug-in's; UserError lists the existing ones."""
     plugin, _, own = name.rpartition(":")
     table: Mapping[str, HarnessRow] = load_plugin(plugin, "--harness").harnesses if plugin else HARNESSES
     if own not in table:
@@ -65,9 +65,9 @@ def harness_named(name: str) -> HarnessRow:
 
 
 def extended(kind: str, own: Mapping[str, Any], plugins: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the table of tzerlike's `own` and what each plug-in adds, the latter as `plugin:name`.
+    """Return tzerlike's `own` table with the additions of each plug-in, the latter as `plugin:name`.
 
-    UserError that names both where a name is taken.
+    If a name is taken, UserError names both owners.
     """
     owners = dict.fromkeys(own, "tzerlike")
     table = dict(own)

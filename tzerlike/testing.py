@@ -1,4 +1,4 @@
-"""The conformance kit: what authors of mutators run on theirs.
+"""The conformance kit for authors of mutators.
 
 def test_mine():
     check_mutator(MyMutator())
@@ -91,7 +91,7 @@ SAMPLES = (MATMUL, LOOPS, THREADS, VECTORS)
 
 @dataclass(frozen=True, slots=True)
 class MutatorReport:
-    """How a mutator did: children made and those that TVM's verifiers accept, of `tried` calls."""
+    """Results of a mutator: the children of `tried` calls, and how many of them TVM's verifiers accept."""
 
     tried: int
     children: int
@@ -104,10 +104,10 @@ def sample_functions() -> tuple[Any, ...]:
 
 
 def mutate_twice(mutator: Mutator, parent: Any, seed: int, env: MutationEnv, before: str) -> Any | None:
-    """Return the child that `mutator`, guarded, makes of `parent`, having checked that it is one.
+    """Return the child that `mutator`, guarded, makes of `parent`, after checking the contract.
 
-    `before` is what `dump_ir` makes of `parent`'s module, and that stays so. The same seed gives the same child,
-    structurally; the child is a PrimFunc within `env.max_nodes`. Raises AssertionError that says what was broken.
+    `before` is the `dump_ir` of `parent`'s module, which must not change. The same seed must give structurally the
+    same child, and the child must be a PrimFunc within `env.max_nodes`. AssertionError says what was violated.
     """
     guarded = Guarded(mutator, mutator.name)
     child = guarded(parent, Random(seed), env)
@@ -132,8 +132,8 @@ def check_mutator(
 ) -> MutatorReport:
     """Call `mutator` on every function with every seed and check its contract.
 
-    What `mutate_twice` checks holds for every call; at least one call gives a child; the share of well-formed children
-    is at least `least_well_formed`. Raises AssertionError that names the function's number and the seed.
+    Every call must pass the checks of `mutate_twice`, at least one must give a child, and the share of well-formed
+    children must be at least `least_well_formed`. AssertionError names the number of the function and the seed.
     """
     parents = tuple(functions) or sample_functions()
     tried = children = accepted = 0
@@ -158,7 +158,7 @@ def check_mutator(
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """How a mutator did on many seeds: text for each breach of the contract and for each death of the process."""
+    """Results of a mutator on many seeds: a text for each breach of the contract and each death of the process."""
 
     calls: int
     children: int
@@ -176,7 +176,7 @@ class Grid:
     def row(self, mutator: Mutator, number: int = 0, part: slice = slice(None)) -> GridRow:
         """Call `mutator` once on each seed of `part`, with random numbers named by `number`.
 
-        Every child must be well-formed and keep what `mutate_twice` checks.
+        Every child must be well-formed and pass the checks of `mutate_twice`.
         """
         places = range(len(self._seeds))[part]
         children = 0
@@ -193,7 +193,7 @@ class Grid:
         return GridRow(len(places), children, tuple(breaches), tuple(deaths))
 
     def _call(self, mutator: Mutator, number: int, place: int) -> str | None:
-        """Return what is broken, "" where all is well, and None where the mutator does not apply."""
+        """Return what is wrong, "" if nothing is, and None if the mutator does not apply."""
         seed = self._seeds[place]
         env = MutationEnv(target=seed.target, donor=lambda: self._functions[(place + 1) % len(self._functions)])
         try:

@@ -1,5 +1,5 @@
-# Wrong code in TVM 0.27: PlanAndUpdateBufferAllocationLocation moves C into the loop over i, so that every iteration has a C of
-# its own; but the second reads what the first has stored.
+# Wrong code in TVM 0.27: PlanAndUpdateBufferAllocationLocation moves C into the loop over i, so that every iteration has its own
+# C. But the second iteration reads what the first has stored.
 # `tzerlike run docs/bugs/allocation_moved_into_a_loop.py` shows it.
 # from tvm.script import tirx as T
 @T.prim_func(s_tir=True)

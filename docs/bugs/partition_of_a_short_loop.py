@@ -1,5 +1,5 @@
-# Wrong code in TVM 0.27: LoopPartition cuts the loop at 6 where the condition begins to hold, also where n is less than that: the
-# first part then runs on to 6 all the same, and writes behind the end of B.
+# Wrong code in TVM 0.27: LoopPartition cuts the loop at 6, where the condition begins to hold, even if n is less than that: the
+# first part then still runs to 6, and writes past the end of B.
 # `tzerlike run docs/bugs/partition_of_a_short_loop.py` shows it.
 # from tvm.script import tirx as T
 @T.prim_func

@@ -1,5 +1,5 @@
-# Wrong code in TVM 0.27, whatever the optimisation level: memory that is allocated inside of a vectorised loop belongs to each
-# iteration, but the compiled loop has one element for all lanes, and every B[j] is A of the last lane.
+# Wrong code in TVM 0.27 at every optimization level: memory that is allocated inside a vectorized loop belongs to each iteration,
+# but the compiled loop has one element for all lanes, and every B[j] is A of the last lane.
 # `tzerlike run docs/bugs/vectorized_allocation.py` shows it.
 # from tvm.script import tirx as T
 @T.prim_func

@@ -1,7 +1,7 @@
-"""A fuzzer of bytes in LibFuzzer's manner, on the serialised IR of the seeds.
+"""A byte-level fuzzer in the manner of LibFuzzer, on the serialized IR of the seeds.
 
-Up to five of its mutations in a row, without a dictionary or values from comparisons; an input that reaches something
-new is kept, whether TVM accepts it or not, and newer inputs are drawn more often.
+Up to five of its mutations in a row, without a dictionary or values from comparisons; an input that reaches new blocks
+is kept, whether TVM accepts it or not, and newer inputs are drawn more often.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Runs a baseline as a campaign runs: cases in confined children, blocks counted, statistics in the same files.
+"""Runs a baseline in the same way as a campaign: cases in confined children, blocks counted, statistics in the same
+files.
 
     PYTHONPATH=scripts python -m baselines.NAME --out DIR [--seed 1] [--budget 10m]
 
-stats.json has, under the names that `tzerlike fuzz` gives them, the figures that scripts/ablation.py compares, and
-coverage.csv the curve. Nothing is judged or kept.
+stats.json has the figures that scripts/ablation.py compares, under the names that `tzerlike fuzz` gives them, and
+coverage.csv has the curve. Nothing is judged or kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The floor: what importing TVM and building one empty function covers, over and over."""
+"""The lower bound: what importing TVM and building one empty function cover, again and again."""
 
 from __future__ import annotations
 

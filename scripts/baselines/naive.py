@@ -1,4 +1,4 @@
-"""What one writes in an afternoon: any seed, any passes in any order, over and over. Nothing is mutated or learnt."""
+"""The simplest baseline: any seed, any passes in any order, again and again. Nothing is mutated or learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVMFuzz's generator (Pankratz 2020) as Tzer's paper tells of it: a new expression of TIR each time, nothing learnt.
+"""TVMFuzz's generator (Pankratz 2020) as Tzer's paper describes it: a new TIR expression each time, nothing learned.
 
 Nodes are drawn by a table of probabilities; operands may be of any type, and are cast to the one that their operator
 takes. The expression is stored to a buffer of one element, and runs through the default pipeline.

@@ -127,7 +127,7 @@ def test_where_the_code_is_the_same_there_is_nothing_to_test(added: dict[str, st
     assert not (tmp_path / "campaign").exists()
 
 
-@pytest.mark.parametrize(("name", "said"), [("installed", "is the TVM that is tested"), ("nobody", "no build")])
+@pytest.mark.parametrize(("name", "said"), [("installed", "is the TVM under test"), ("nobody", "no build")])
 def test_what_cannot_be_compared_is_said(added: dict[str, str], tmp_path: Path, name: str, said: str) -> None:
     done = tzerlike(added, "fuzz", "--against", name, "--out", tmp_path / "campaign", "--ui", "none")
     assert done.returncode == 2 and done.stderr.startswith("tzerlike: --against: ") and said in done.stderr

@@ -201,7 +201,7 @@ def test_run_judges_a_kernel(tzerlike: Command) -> None:
     assert (done.returncode, verdict["exit"], verdict["reference"]["verdict"]) == (0, "ok", "defined")
     refused = tzerlike("run", KERNELS, "--function", "register_tile", "--target", "cuda", "--arch", "90")
     assert refused.returncode == 2
-    assert refused.stderr.strip() == "tzerlike: --arch: '90' is no architecture like sm_90"
+    assert refused.stderr.strip() == "tzerlike: --arch: '90' is not an architecture like sm_90"
 
 
 def test_a_campaign_on_cuda_finds_its_seeds_and_reaches_code_generation(tzerlike: Command, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_campaign_outlives_its_faults_and_a_replay_says_when_they_are_cured(
     assert stats["exits"]["fault"] == stats["faults"][next(s for s in faults if faults[s]["doing"] == "interpret")]
 
     told = tzerlike("report", out)
-    assert "faults of tzerlike's own" in told.stdout
+    assert "faults of tzerlike itself" in told.stdout
 
     bundle = next(out / "faults" / s for s in faults if faults[s]["doing"] == "interpret")
     again = tzerlike("replay", bundle, **faulty)

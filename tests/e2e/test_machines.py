@@ -52,11 +52,11 @@ def test_a_machine_that_does_not_fit_is_told_why(tmp_path: Path, tzerlike: Comma
     assert first.returncode == 0, first.stderr
     again = (*FUZZ, "--out", out)
     for options, why in (
-        (("--shard", "2/2", "--seed", "6"), "--seed: .* keeps the one that it has, 5"),
-        (("--shard", "2/3"), "--shard: .* keeps the one that it has, 2"),
-        (("--resume",), "--shard: .* is a campaign of 2 parts; say which one this is"),
+        (("--shard", "2/2", "--seed", "6"), "--seed: .* keeps its own value, 5"),
+        (("--shard", "2/3"), "--shard: .* keeps its own value, 2"),
+        (("--resume",), "--shard: .* is a campaign of 2 shards; say which one this is"),
         (("--shard", "3/2"), "--shard: '3/2' is not a shard"),
-        (("--shard", "1/2", "--nodes", "2"), "--nodes: goes with --cluster"),
+        (("--shard", "1/2", "--nodes", "2"), "--nodes is for campaigns with --cluster"),
     ):
         done = tzerlike(*again, *options)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
@@ -100,7 +100,7 @@ def test_a_campaign_at_a_uri_is_resumed_and_fetched(tmp_path: Path, tzerlike: Co
     assert json.loads(directory.stats.read_text())["iterations"] == 4 and directory.corpus_ids()
     assert tzerlike("report", directory.root).returncode == 0
     shared = tzerlike(*FUZZ, "--shard", "1/2", "--out", uri)
-    assert shared.returncode == 2 and "--out: a directory that all machines see" in shared.stderr
+    assert shared.returncode == 2 and "--out: --shard needs a directory that all machines see" in shared.stderr
 
 
 def test_without_ray_there_is_one_line(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_it_is_reported_and_triaged_and_not_bisected(
     assert "toy.Unique" in page.read_text()
     (group,) = json.loads(tzerlike("triage", campaign, bundle, "--json", PYTHONPATH=path).stdout)["groups"]
     assert group["bundles"] == 2
-    assert "no finding of a compilation" in tzerlike("bisect", bundle, PYTHONPATH=path).stdout
+    assert "not a finding of a compilation" in tzerlike("bisect", bundle, PYTHONPATH=path).stdout
 
 
 def test_what_it_does_not_know_is_a_line(tzerlike: Command, bundle: Path, path: str, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_it_is_triaged_and_not_bisected(tzerlike: Command, campaign: CampaignDir
     assert done.returncode == 0, done.stderr
     assert "length" in done.stdout and "crash" in done.stdout
     bundle = next(bundle for bundle in campaign.bundles() if "length" in bundle.name)
-    assert "no finding of a compilation" in tzerlike("bisect", bundle, PYTHONPATH=path).stdout
+    assert "not a finding of a compilation" in tzerlike("bisect", bundle, PYTHONPATH=path).stdout
 
 
 def test_without_the_plugin_it_is_a_line(tzerlike: Command, copied: Found) -> None:

@@ -1,4 +1,4 @@
-"""Which signatures of the analyzer have one cause, as far as readers of the source have told."""
+"""Signatures of the analyzer that have one cause, as found by reading the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles of the arithmetic harness: the same files as any bundle, with a case.json of its own kind."""
+"""Bundles of the arithmetic harness: the same files as any bundle, with their own kind of case.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bundle of the arithmetic harness says; read without TVM."""
+"""The case in a bundle of the arithmetic harness; read without TVM."""
 
 from __future__ import annotations
 

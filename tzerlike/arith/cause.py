@@ -1,4 +1,4 @@
-"""What a wrong answer is due to, as far as experiments with the reduced problem tell: the words of its signature.
+"""The cause of a wrong answer, found by experiments with the reduced problem: the words of its signature.
 
 The words are the analysis at fault, what it is wrong about, the way, and the operators. A cause has few expressions in
 which it shows best and many in which it shows, so nothing is said of dtypes, constants, or operators that any

@@ -1,4 +1,4 @@
-"""The table of checks: an analysis of `tvm.sym`, the problems it applies to, and what its answer claims.
+"""The table of checks: an analysis of `tvm.sym`, the problems it applies to, and the claims in its answer.
 
 `ask` runs the analysis on live objects and returns the claims, none where the analysis says nothing.
 

@@ -1,4 +1,4 @@
-"""Expressions at all assignments of a problem at once, in NumPy: the sieve in front of `evaluate`.
+"""Expressions at all assignments of a problem at once, in NumPy: the filter before `evaluate`.
 
 It computes what strict evaluation gives and where that is undefined. Each column carries bounds of its values in
 Python integers, so that range checks cost nothing where nothing can be out of range. Values of uint64 from 2^63 on are

@@ -1,4 +1,4 @@
-"""What an expression means at one assignment, in Python integers: the judge of every claim.
+"""The value of an expression at one assignment, in Python integers: the judge of every claim.
 
 An *original* expression is evaluated strictly: `Undefined` is raised where docs/tir-semantics.md says that
 the program has no meaning, and the assignment does not count. Select, `&&` and `||` evaluate all of their

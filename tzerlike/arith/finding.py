@@ -1,4 +1,4 @@
-"""Findings of the arithmetic harness: what they are called, and what distinguishes them.
+"""Findings of the arithmetic harness: their titles, and what distinguishes them.
 
 Its title says which analysis was asked and the shape of the reduced problem: operators and dtypes with the constants
 left out, or the top frames of a death. Its signature goes by the cause (tzerlike.arith.cause); of an internal error by

@@ -200,7 +200,7 @@ class Problem:
                 raise UserError(f"problem.variables[{index}].{complaint}")
         known = {variable.name: variable.dtype for variable in stored.variables}
         if len(known) != len(stored.variables):
-            raise UserError("problem.variables: two have one name")
+            raise UserError("problem.variables: two have the same name")
         if prod(len(variable.values) for variable in stored.variables) > ASSIGNMENTS:
             raise UserError(f"problem.variables: more than {ASSIGNMENTS} assignments")
         roots, constraints = (
@@ -208,7 +208,7 @@ class Problem:
             for key, items in (("roots", stored.roots), ("constraints", stored.constraints))
         )
         if len({node.dtype for node in roots}) != 1:
-            raise UserError("problem.roots: two of different dtypes")
+            raise UserError("problem.roots: their dtypes differ")
         if any(constraint.dtype != "bool" for constraint in constraints):
             raise UserError("problem.constraints: one is not boolean")
         return cls(stored.variables, roots, constraints)

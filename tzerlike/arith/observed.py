@@ -1,4 +1,4 @@
-"""What the analyzer claims of a problem, to be proved elsewhere, whether or not enumeration has anything to say."""
+"""The analyzer's claims about a problem, to be proved separately, whatever enumeration says."""
 
 from __future__ import annotations
 

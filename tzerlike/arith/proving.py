@@ -1,4 +1,4 @@
-"""A worker of an arithmetic campaign that has claims proved besides: what is refuted becomes a finding."""
+"""A worker of an arithmetic campaign that also has claims proved: refuted ones become findings."""
 
 from __future__ import annotations
 

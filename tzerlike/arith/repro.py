@@ -1,4 +1,4 @@
-"""The `repro.py` of an arithmetic finding: one file that needs tvm alone, with the arithmetic written out."""
+"""The `repro.py` of an arithmetic finding: one file that needs only tvm, with the arithmetic written out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suspicions of a scan on their way to findings: those whose turn it is, reduced several to a child.
+"""The suspicions of a scan on their way to findings: selected, and reduced several to a child.
 
 A child of its own would cost a suspicion as much as its reduction does.
 """

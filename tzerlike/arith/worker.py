@@ -1,4 +1,4 @@
-"""One worker of an arithmetic campaign: scans ranges of iterations in children, and bundles what holds up."""
+"""One worker of an arithmetic campaign: scans ranges of iterations in children, and bundles confirmed findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What whoever watches a campaign is told of as it comes."""
+"""Events of a campaign, announced as they happen."""
 
 from __future__ import annotations
 

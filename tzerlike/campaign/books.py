@@ -1,4 +1,4 @@
-"""The books of a campaign: what all its workers have saved added up, and the curve over time."""
+"""The books of a campaign: the saved states of all workers added up, and the curve over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one worker may spend: how long it has run, how much is left, and how it is asked to stop."""
+"""The budget of one worker: how long it has run, how much is left, and how it is asked to stop."""
 
 from __future__ import annotations
 

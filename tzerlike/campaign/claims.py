@@ -1,4 +1,4 @@
-"""Which worker confirms a finding that several have met: the first that lays a claim to its signature.
+"""Which worker confirms a finding that several have met: the first that claims its signature.
 
 A claim is a file of its name under `claims/` that holds the worker's number, and is there while the worker is at it.
 In a directory that is one machine's copy (a mirror), a claim is a wish until the campaign's own directory has said who

@@ -1,4 +1,4 @@
-"""Findings of a worker are confirmed, shortened where they have to be, and bundled once per signature."""
+"""Findings of a worker are confirmed, shortened if necessary, and bundled once per signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The campaign directory: every path, whole-or-absent writes, and the numbers that are read from it.
+"""The campaign directory: every path, atomic writes, and the numbers read from it.
 
 One writer per file: a worker writes its own shard under `workers/<n>/` and files named by content; the
 supervisor writes the rest.

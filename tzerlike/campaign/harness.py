@@ -1,4 +1,4 @@
-"""A kind of tested program, as worker processes know it: what `HarnessRow.harness` names."""
+"""A harness as worker processes know it: the object that `HarnessRow.harness` names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machines of a campaign say of themselves: a file each, `nodes/<n>.json`, beside their workers' states."""
+"""Facts about the machines of a campaign: a file each, `nodes/<n>.json`, beside their workers' states."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
     does."""
     for name in SAME_EVERYWHERE:
         if here.get(name) != there.get(name):
-            return f"its {name} is {here.get(name)}, and the campaign's is {there.get(name)}"
+            return f"its {name} is {here.get(name)}, but the campaign's is {there.get(name)}"
     return ""

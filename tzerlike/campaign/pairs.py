@@ -1,4 +1,4 @@
-"""What the loop draws from: programs are texts here, and what they mean is their harness's affair."""
+"""What the loop draws from: programs are texts here, and their meaning is left to the harness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign that is resumed does about files that are damaged: it sets them aside, and says so."""
+"""Damaged files of a campaign that is resumed: they are set aside, and reported."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def recover(directory: CampaignDir, numbers: Iterable[int] | None = None) -> Ite
         yield from _checked(directory.environment, read_environment, "the TVM that it ran on is not compared")
         yield from _checked(directory.stats, read_stats, "it is written anew")
         yield from _checked(directory.coverage_csv, read_curve, "the curve begins here")
-        yield from _checked(directory.cluster, read_epochs, "what machines have left on their disks is not fetched")
+        yield from _checked(directory.cluster, read_epochs, "files left on the disks of other machines are not fetched")
     for worker in map(directory.worker, directory.worker_numbers() if numbers is None else numbers):
-        yield from _checked(worker / "state.json", read_state, "its statistics are lost, and its corpus is not")
-        yield from _checked(worker / "coverage.bits", read_snapshot, "the corpus is run again for what it covers")
+        yield from _checked(worker / "state.json", read_state, "its statistics are lost, but its corpus is not")
+        yield from _checked(worker / "coverage.bits", read_snapshot, "the corpus is run again to restore it")
         yield from _checked(worker / "events.jsonl", mend_events, "its events are lost")
 
 

@@ -1,4 +1,4 @@
-"""What a worker has found, made smaller while it goes on, and other causes that hide behind a signature.
+"""Findings of a worker are reduced while it continues, and other causes behind the same signature are kept.
 
 Everything is reduced roughly first, with few candidates, and the rest of the way while nothing new waits. Candidates
 are tried a few an iteration, for a share of the cases that are run: the loop never waits for a search, and the same

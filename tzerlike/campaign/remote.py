@@ -1,4 +1,4 @@
-"""A campaign that is kept at a URI of fsspec, and worked on in a directory of this machine."""
+"""A campaign that is stored at an fsspec URI, and runs in a directory of this machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def working_directory(uri: str, cache: Path, tell: Callable[[str], None]) -> Ite
         finally:
             over.set()
             thread.join()
-            with _as_user_error(uri, f"cannot be written; what it lacks is in {root}, and --resume sends it"):
+            with _as_user_error(uri, f"cannot be written; the missing files are in {root}, and --resume sends them"):
                 remote.send(everything=True)
             remove(root)
 
@@ -149,7 +149,7 @@ def _keep(remote: Remote, over: threading.Event, tell: Callable[[str], None]) ->
             remote.send()
         except OSError as error:
             if not failing:
-                tell(f"{remote.uri} cannot be written ({error}); what is new waits")
+                tell(f"{remote.uri} cannot be written ({error}); new files wait")
             failing = True
         else:
             if failing:

@@ -1,4 +1,4 @@
-"""The life of a worker, whatever it tests."""
+"""The life of a worker, for every harness."""
 
 from __future__ import annotations
 

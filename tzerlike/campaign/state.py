@@ -1,4 +1,4 @@
-"""The state of one worker: a value that is counted in as the worker goes, saved, read again, and added up."""
+"""The state of one worker: a value that is updated as the worker runs, saved, read again, and added up."""
 
 from __future__ import annotations
 

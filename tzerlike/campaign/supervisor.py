@@ -1,4 +1,4 @@
-"""The supervisor: sees a campaign to its end, whatever happens to its processes, and keeps the books."""
+"""The supervisor: runs a campaign to its end, whatever happens to its processes, and keeps the books."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class Supervisor:
                 stopping_since = now
                 crew.stop()
             if stopping_since is not None and (self._stop.urgent or now - stopping_since > STOP_PATIENCE):
-                self.tell("a worker did not stop in time and was ended; its last save stands")
+                self.tell("a worker did not stop in time and was killed; its last save is kept")
                 return
             stats = self._stats(crew, states)
             if now - saved > _SAVE_EVERY:
@@ -291,8 +291,8 @@ class Supervisor:
         else:
             self._paused.discard(slot)
         if before != bool(self._paused):
-            line = f"paused: {why.partition(';')[0]}; it goes on once there is room"
-            self.tell(line if why else "there is room again; going on")
+            line = f"paused: {why.partition(';')[0]}; it continues once there is room"
+            self.tell(line if why else "there is room again; continuing")
 
     def _order(self, slot: int, death: Death | None) -> tuple[str, dict[str, Any]]:
         """The role and the parameters of a worker, which bundles the mutation that killed the one before it."""
@@ -333,11 +333,11 @@ class Supervisor:
             for key in _SAME_ON_RESUME:
                 if before.get(key) != facts.get(key):
                     raise UserError(
-                        f"{self.directory.root}: the campaign ran with {key} {before.get(key)}, here is "
+                        f"{self.directory.root}: the campaign ran with {key} {before.get(key)}, here it is "
                         f"{facts.get(key)}; resume it with the former, or start a new one with another --out"
                     )
         if facts.get("address_randomisation") == "on":
-            self.tell("address randomisation cannot be turned off here: two runs with one seed may differ slightly")
+            self.tell("address randomization cannot be turned off: two runs with the same seed may differ slightly")
         if facts["confinement"] != "on":
             if self.config.corpus and not self.unconfined:
                 require_confinement(facts)
@@ -418,7 +418,7 @@ def resolve(
             if name in given and name not in FREE_ON_RESUME and getattr(config, name) != value:
                 option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
                 raise UserError(
-                    f"{option}: {root} keeps the one that it has, {value!r}; "
+                    f"{option}: {root} keeps its own value, {value!r}; "
                     "leave the option out, or start a new campaign with another --out"
                 )
         return replace(stored, **{name: getattr(config, name) for name in FREE_ON_RESUME if name in given})

@@ -1,4 +1,4 @@
-"""How the shards of a campaign send each other what enters their corpora."""
+"""How the shards of a campaign send each other their new corpus entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that are pressed while a screen is up, without the return key."""
+"""Keys pressed while a screen is shown, without the return key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: the commands put together, and what their faults end in."""
+"""The command line: all commands, and how their errors end the process."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ tzerlike finds bugs in TVM's tensor-level compiler: it mutates TIR programs and 
 installed TVM, and saves each failure as a bundle that can be replayed."""
 
 _FIRST_COMMANDS = """
-  tzerlike doctor              is this machine fit?
-  tzerlike fuzz --budget 2m    find bugs, into ./campaign
-  tzerlike report campaign     read what was found
+  tzerlike doctor              check this machine
+  tzerlike fuzz --budget 2m    find bugs, save them in ./campaign
+  tzerlike report campaign     show the findings
 
 All commands: tzerlike --help"""
 

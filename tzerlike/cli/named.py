@@ -1,4 +1,4 @@
-"""Bundles as people name them: by a directory, by a campaign that holds them, or by the ids that reports print."""
+"""Bundles as users name them: by a directory, by a campaign that contains them, or by the ids that reports print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bar with an estimate for long work, on stderr while that is a terminal; elsewhere nothing."""
+"""A progress bar with an estimate for long tasks, on stderr if that is a terminal; otherwise nothing."""
 
 from __future__ import annotations
 

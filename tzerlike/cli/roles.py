@@ -1,4 +1,4 @@
-"""What a worker process can be for. Each role runs in a fork of the zygote with its lane and its runner."""
+"""The roles of worker processes. Each runs in a fork of the zygote with its lane and its runner."""
 
 from __future__ import annotations
 

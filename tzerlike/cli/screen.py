@@ -1,4 +1,4 @@
-"""The status screen, the plain lines that replace it where there is no terminal, and silence."""
+"""The status screen, the plain lines that replace it without a terminal, and silence."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def _facts(view: View, wide: bool) -> Table:
         table.add_row("confirming", _cut(f"what was found by {', '.join(confirmed)}"))
     if faults := tally(stats):
         style = "bold yellow" if warning(stats) else "yellow"
-        table.add_row("faults", _cut(f"{faults} of tzerlike's own, in faults/", style))
+        table.add_row("faults", _cut(f"{faults} of tzerlike itself, in faults/", style))
     return table
 
 

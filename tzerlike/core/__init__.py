@@ -1,1 +1,1 @@
-"""The values that flow through every other room, and the small tools that know none: errors, decoding, randomness."""
+"""The values that flow through every other room, and small tools that know no room: errors, decoding, randomness."""

@@ -1,4 +1,4 @@
-"""Choice that learns what pays, by counting alone, so that equal campaigns choose alike."""
+"""Choices that learn from counts alone, so that equal campaigns choose alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that only save time: whole or absent, and done without where they cannot be written."""
+"""Files that only save time: whole or absent, and skipped if they cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a child goes once TVM is done with a case, and what it may spend on that."""
+"""What a child does after TVM is done with a case, and its budget for that."""
 
 from __future__ import annotations
 

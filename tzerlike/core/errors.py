@@ -1,4 +1,4 @@
-"""What tzerlike itself does wrong or is asked to do wrong.
+"""Errors: those of tzerlike itself, and those of its users.
 
 What the compiler under test does is never an exception here; it is an
 :class:`tzerlike.execution.executor.Observation`.

@@ -1,4 +1,4 @@
-"""Forks: one that waits while the kernel refuses it, what ties a child to its parent, and waiting for its end."""
+"""Forking: waiting while the kernel refuses it, tying a child to its parent, and waiting for a child's end."""
 
 from __future__ import annotations
 

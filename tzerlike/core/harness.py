@@ -1,4 +1,4 @@
-"""The kinds of programs that are tested, as far as it takes no compiler to say."""
+"""The kinds of programs that are tested, as far as they can be described without a compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case may use."""
+"""The limits of a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In what way IR is ill-typed: what is said of it without what the program chose."""
+"""How IR is ill-typed, described without the parts that the program chose."""
 
 from __future__ import annotations
 

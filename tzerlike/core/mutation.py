@@ -1,4 +1,4 @@
-"""A mutation by its coordinates, and what came of it: read and written without TVM."""
+"""A mutation by its coordinates, and its outcome: read and written without TVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiler did with one case: the values that oracles judge."""
+"""The compiler's behavior on one case: the values that oracles judge."""
 
 from __future__ import annotations
 

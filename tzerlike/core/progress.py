@@ -1,4 +1,4 @@
-"""How far long work is, told to whoever shows it."""
+"""Progress of long tasks, reported to a callback."""
 
 from __future__ import annotations
 

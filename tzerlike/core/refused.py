@@ -1,4 +1,4 @@
-"""What a message of the compiler says, in parts that stay when its wording changes."""
+"""A message of the compiler, split into parts that stay the same when its wording changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a case beyond its compilation: verdict of the interpreter, results of both builds, their speed.
+"""Results of a case beyond its compilation: verdict of the interpreter, results of both builds, their speed.
 
 Plain values, a part of an Observation, in JSON both ways; numbers of a Difference are text, since JSON has no NaN.
 """

@@ -1,4 +1,4 @@
-"""Files that outlive a run: the type that each is read as, and the versions of it that are read.
+"""Files that outlive a run: the type that each is read as, and its readable versions.
 
 Values are checked by the annotations of plain dataclasses and msgspec Structs. Whatever does not fit is one UserError
 that names the place: "case.config.opt_level: expected int, found str".

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whenever a reader looks and whenever the power goes; and waiting for a full disk."""
+"""Files that are whole or absent, even after a power cut; and waiting for a full disk."""
 
 from __future__ import annotations
 

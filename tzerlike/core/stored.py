@@ -1,4 +1,4 @@
-"""A case with where it comes from, as a file of a corpus or of a bundle has it."""
+"""A case with its origin, as stored in a file of a corpus or of a bundle."""
 
 from __future__ import annotations
 

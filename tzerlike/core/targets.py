@@ -1,4 +1,4 @@
-"""Targets as text: what `--target` and `--arch` stand for, and what a case holds.
+"""Targets as text: the meaning of `--target` and `--arch`, and the target of a case.
 
 Imports no TVM: the command's own process and the loop read these too.
 """
@@ -66,7 +66,7 @@ def checked_target(text: str) -> str:
 def checked_arch(text: str) -> str:
     """Return `text` where it names an architecture; UserError otherwise."""
     if ARCHITECTURE.fullmatch(text) is None:
-        raise UserError(f"--arch: {text!r} is no architecture like {DEFAULT_ARCH}")
+        raise UserError(f"--arch: {text!r} is not an architecture like {DEFAULT_ARCH}")
     return text
 
 

@@ -1,9 +1,9 @@
 """Coverage of the compiler under test, and the place where a child died: ctypes over memcov.
 
-The worker and the library stay as they are; a forked child that calls `enter` records what it is the first to reach, in
-shared memory, so that the worker reads it after any death.
+The worker and the library stay unchanged. A forked child that calls `enter` records the blocks that it is the first to
+reach in shared memory, so that the worker can read them after any death.
 
-This package knows nothing of TVM: the library to observe is a path, already loaded by whoever cares.
+This package knows nothing of TVM: the library to observe is a path, already loaded by the caller.
 """
 
 from tzerlike.coverage.blocks import find_chains

@@ -1,4 +1,4 @@
-"""The basic blocks of a library: found by memcov, kept in a cache for exactly this code."""
+"""The basic blocks of a library: found by memcov, cached for exactly this code."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def load_bias(library: Path) -> int:
         raise TzerlikeError(f"{library} is not loaded in this process")
     maps = Path("/proc/self/maps").read_text(errors="surrogateescape")
     if f" {library} (deleted)\n" in maps:
-        raise UserError(f"{library} was replaced after this process loaded it: start again")
+        raise UserError(f"{library} was replaced after this process loaded it; start again")
     return base.value
 
 

@@ -1,4 +1,4 @@
-"""Where the code of two libraries differs: by function, whatever the linker made of it.
+"""Where the code of two libraries differs: by function, independent of the linker.
 
 A function is changed where the other library has none with the same instructions, but for the distances to what lies
 outside of it. What is not code counts as it is: where it differs, two libraries are not the same.

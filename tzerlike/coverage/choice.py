@@ -1,4 +1,4 @@
-"""Coverage by the name of its backend."""
+"""Coverage backends by name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def open_coverage(
         case "breakpoint":
             return BreakpointCoverage([_loaded(library, cache_dir, prefix) for library in libraries], slots)
         case _:
-            raise UserError(f"no such coverage: {kind} (there are auto, breakpoint, sancov and none)")
+            raise UserError(f"no such coverage backend: {kind} (there are auto, breakpoint, sancov and none)")
 
 
 def _resolved(kind: str) -> str:
@@ -51,7 +51,7 @@ def _loaded(library: Path, cache_dir: Path, prefix: str | None) -> LoadedCode:
         raise UserError(f"cannot read {library}: {error.strerror}") from error
     blocks, successors = blocks_of(library, identity, base, cache_dir, prefix)
     if not len(blocks):
-        raise UserError(f"{library} has no code of its own that coverage could follow; use --coverage none")
+        raise UserError(f"{library} has no code whose coverage can be measured; use --coverage none")
     return LoadedCode(base, blocks, successors, library)
 
 

@@ -1,4 +1,4 @@
-"""The blocks that a campaign is to bring out most: those of the functions that another build does not have."""
+"""The blocks that a campaign focuses on: those of functions that another build does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""libmemcov through ctypes, and what its backends have in common. memcov/memcov.h is the contract of the C side."""
+"""libmemcov through ctypes, and the common parts of its backends. memcov/memcov.h is the contract of the C side."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def load_memcov() -> ctypes.CDLL:
         raise UserError(f"{MEMCOV.name} {NOT_BUILT}")
     lib = ctypes.CDLL(str(MEMCOV), use_errno=True)
     if (found := lib.memcov_abi()) != _ABI:
-        raise UserError(f"{MEMCOV.name} has ABI {found} where {_ABI} is needed: run `make setup`")
+        raise UserError(f"{MEMCOV.name} has ABI {found}, but {_ABI} is needed; run `make setup`")
     size, unsigned, i64, void = ctypes.c_size_t, ctypes.c_uint, ctypes.c_int64, ctypes.c_void_p
     signatures: dict[str, tuple[object, tuple[object, ...]]] = {
         "memcov_find_blocks": (i64, (ctypes.c_char_p, ctypes.c_char_p, *(ctypes.POINTER(u32_p),) * 2)),

@@ -1,4 +1,4 @@
-"""What a run needs of coverage, whichever backend it has, and the backend that records nothing."""
+"""The coverage interface that a run needs, whichever the backend, and the backend that records nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections of an ELF file for 64 bits."""
+"""The sections of a 64-bit ELF file."""
 
 from __future__ import annotations
 

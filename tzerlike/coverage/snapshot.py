@@ -1,4 +1,4 @@
-"""coverage.bits: which blocks are counted, of what, and a checksum over it all.
+"""coverage.bits: the covered blocks, what they are blocks of, and a checksum.
 
 A line that names the format, a line of JSON (`Identity` with the checksum of the bits), and the bits, eight a byte, the
 lowest first. Files of before had the bits alone.
@@ -53,7 +53,7 @@ class Snapshot:
     def bits_of(self, identity: Identity, path: Path) -> bytes:
         """Return the bits; UserError where they are not of `identity`."""
         if self.identity is not None and self.identity != identity:
-            raise UserError(f"{path}: it counts {self.identity}, and here are {identity}")
+            raise UserError(f"{path}: it counts {self.identity}, but here are {identity}")
         if len(self.bits) != _size(identity.blocks):
             raise UserError(f"{path}: {len(self.bits)} bytes do not fit {identity}")
         return self.bits

@@ -1,4 +1,4 @@
-"""Where a child was again and again while its time ran out: its last stacks, kept in shared memory."""
+"""The last stacks of a child whose time runs out, kept in shared memory."""
 
 from __future__ import annotations
 

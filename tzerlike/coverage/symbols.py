@@ -1,4 +1,4 @@
-"""Names of the functions of a library: of those that it keeps to itself only where it was not stripped of them."""
+"""Names of the functions of a library; local functions have names only if the library was not stripped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listing the blocks of the TVM in a zygote: where they are is known only where it is loaded."""
+"""Lists the blocks of the TVM in a zygote: their addresses are known only where it is loaded."""
 
 from __future__ import annotations
 

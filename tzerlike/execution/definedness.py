@@ -1,4 +1,4 @@
-"""Whether a program is defined, asked for the sake of a compiler that does not compile it.
+"""Whether a program is defined, if a compiler has refused to compile it.
 
 What a program computes does not count then. An 8-bit float, which the interpreter does not model, is as good as one of
 16 bits, and a division by zero that nothing computes is as good as none.

@@ -1,4 +1,4 @@
-"""Whether a stored case can be judged here, looked at in a child: a stranger may have written it.
+"""Whether a stored case can be judged here, checked in a child: a stranger may have written it.
 
 What TVM does with the program is not asked here. That it dies of it, or refuses it, is what running the case shows.
 """

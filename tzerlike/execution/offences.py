@@ -1,4 +1,4 @@
-"""What passes do that none may, looked at around each pass of a compilation.
+"""Broken invariants of passes, checked around each pass of a compilation.
 
 A pass leaves well-typed IR as such (tzerlike.tir.typecheck), and the module that it is given as it is. Of those that
 leave ill-typed IR only the first is named: what comes later may be its consequence. Of nested passes it is the inner.

@@ -1,4 +1,4 @@
-"""Who broke what the compiler dies of: the passes of a compilation that crashed, watched while it runs once more."""
+"""Which pass broke the IR on which the compiler dies: the passes of a compilation, watched while it runs once more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a case is one that a user of the compiler might have, and cases that are: looked at, and made, in a child."""
+"""Whether a case is one that a user of the compiler might have, and cases that are: checked, and made, in a child."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child lays down of a case, as its worker reads it: by a schema, for compiled code may have written over it."""
+"""A child's record of a case, as its worker reads it: by a schema, since compiled code may have overwritten it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What speaks for a program that TVM refused.
+"""The evidence for a program that TVM refused.
 
 The child that TVM refused it in labels the refusal. For an internal error, another child looks at the program, since
 TVM's verifiers die of some.

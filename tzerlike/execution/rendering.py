@@ -1,4 +1,4 @@
-"""Programs as TVMScript, printed in a child: a program that breaks a pass may well break the printer."""
+"""Programs as TVMScript, printed in a child: a program that breaks a pass may also break the printer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What AddressSanitizer says of a process that it ended: the kind of error, and where.
+"""AddressSanitizer's report on a process that it ended: the kind of error, and where.
 
 Its frames come as addresses; the process that reads them has TVM at the same ones.
 """

@@ -1,4 +1,4 @@
-"""Device source that a confined child has left, since its compiler is a program: compiled in the worker."""
+"""Device source that a confined child has left, compiled in the worker, since the compiler is a program."""
 
 from __future__ import annotations
 

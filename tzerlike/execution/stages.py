@@ -1,4 +1,4 @@
-"""What a forked child does with a case: load, apply the passes, build, and what its effort asks for beyond that.
+"""A forked child's work on a case: load, apply the passes, build, and whatever its effort asks for beyond that.
 
 Each step is noted in the channel before it is taken, so that a death is attributed exactly.
 Whatever TVM raises is the behaviour of the compiler and becomes data here; an exception of

@@ -1,4 +1,4 @@
-"""What a process with TVM does once before it forks: no child is to pay for lazy imports."""
+"""Work that a process with TVM does once before it forks, so that no child pays for lazy imports."""
 
 from __future__ import annotations
 

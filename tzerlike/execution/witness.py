@@ -1,4 +1,4 @@
-"""The second witness of wrong code: whether the program, written out as C, computes what the build was expected to."""
+"""The witness of wrong code: whether the program, written as C, computes what the build was expected to."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What becomes of a finding: its bundle, its repro and report, and reducing, replaying and grouping it."""
+"""Everything about a finding: its bundle, its repro and report, and reducing, replaying and grouping it."""

@@ -1,4 +1,4 @@
-"""What a worker answers that was asked to judge a case: the JSON that goes to whoever asked."""
+"""A worker's answer when it was asked to judge a case: JSON for the client."""
 
 from __future__ import annotations
 

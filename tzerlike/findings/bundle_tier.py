@@ -1,4 +1,4 @@
-"""The tier of the finding of a bundle, by what has been read of it."""
+"""The tier of the finding of a bundle, from its files."""
 
 from __future__ import annotations
 

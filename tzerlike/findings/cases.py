@@ -1,4 +1,4 @@
-"""Stored cases of any harness, whoever wrote them."""
+"""Stored cases of any harness, including those of plug-ins."""
 
 from __future__ import annotations
 

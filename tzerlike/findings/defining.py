@@ -1,4 +1,4 @@
-"""An internal error on a program that does not count as valid: the smaller one that shows it, and does.
+"""An internal error on a program that does not count as valid: the search for a smaller one that shows it and does.
 
 The error is one of compilation, and what is wrong with the program may have nothing to do with it: an access out of
 bounds in another statement, or passes in an odd order.

@@ -1,4 +1,4 @@
-"""Whether a compilation that runs out of time has no end, or is merely slow: seen on smaller and smaller programs.
+"""Whether a compilation that times out never ends, or is merely slow: tested on smaller and smaller programs.
 
 Without end is what takes all of a long time though the loops are small; or though a program of half the size takes so
 little that this is no growth any more. Everything else is slow, and nobody's bug as far as anybody knows.

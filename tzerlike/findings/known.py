@@ -96,7 +96,7 @@ def read_known(path: Path) -> Known:
     except (ValueError, RecursionError) as error:
         raise UserError(f"--known: {path}: not TOML ({str(error)[:200]})") from error
     if data.pop(VERSION, SCHEMA_VERSION) != SCHEMA_VERSION:
-        raise UserError(f"--known: {path}: {VERSION} is not {SCHEMA_VERSION}; use the tzerlike that it is for")
+        raise UserError(f"--known: {path}: {VERSION} is not {SCHEMA_VERSION}; use a tzerlike of its version")
     if unknown := sorted(set(data) - {"known"}):
         raise UserError(f"--known: {path}: unknown key {unknown[0]!r}; it holds [[known]] entries and nothing else")
     tables = data.get("known", [])
@@ -110,7 +110,7 @@ def read_known(path: Path) -> Known:
             raise UserError(f"--known: {path}: {_name(number, table)}: {error}") from error
         if entry.label in entries:
             first = [*entries].index(entry.label) + 1
-            raise UserError(f"--known: {path}: {_name(number, table)}: entry {first} says the same")
+            raise UserError(f"--known: {path}: {_name(number, table)}: it repeats entry {first}")
         entries[entry.label] = entry
     return Known(tuple(entries.values()))
 

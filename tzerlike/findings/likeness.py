@@ -1,4 +1,4 @@
-"""Whether two findings fail in one place: what carries a finding over to a program that gives it other callers."""
+"""Whether two findings fail in the same place, so that one may stand for the other although the callers differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a harness treats the programs of Cases in bundles: what it writes of them, and how they get smaller."""
+"""How a harness treats the programs of Cases in bundles: the texts that it writes, and how it reduces them."""
 
 from __future__ import annotations
 

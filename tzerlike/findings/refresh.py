@@ -1,4 +1,4 @@
-"""The report of a bundle as it stands: with the reduced program and the culprit pass, once they are known."""
+"""The report of a bundle, updated with the reduced program and the culprit pass once they are known."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def system_of(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> str:
     """The system that bundles were found on; UserError where there are several."""
     names = {str(bundle.environment.get("system", TVM.name)) for bundle in bundles if isinstance(bundle, Bundle)}
     if len(names) > 1:
-        raise UserError(f"bundles of several systems: {', '.join(sorted(names))}; name those of one at a time")
+        raise UserError(f"bundles of several systems: {', '.join(sorted(names))}; name bundles of one system")
     return next(iter(names), TVM.name)
 
 
@@ -97,7 +97,7 @@ def _fault_in(path: Path) -> FaultBundle:
     kept = read_fault(path)
     if not kept.occasion.whole and harness_named(kept.file.campaign.harness).has_cases:
         raise UserError(
-            f"{path}: this fault ({one_line(kept.file.doing, 40)}) came about on no case that could be run again"
+            f"{path}: this fault ({one_line(kept.file.doing, 40)}) did not occur on a case that can be run again"
         )
     return kept
 

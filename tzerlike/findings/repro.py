@@ -1,4 +1,4 @@
-"""What every `repro.py` may have: one file that needs the compiler and numpy alone, if it can."""
+"""Common parts of every `repro.py`: one file that needs only the compiler and numpy, if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong code that counts for nothing, since the case misused a pass: looked for where nobody is to be excused."""
+"""Wrong code that does not count because the case misused a pass: it is looked for in cases without an excuse."""
 
 from __future__ import annotations
 

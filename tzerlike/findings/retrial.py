@@ -1,4 +1,4 @@
-"""How the cases of a bundle are tried again, in replays and while it is reduced, and how the smallest is written down.
+"""How the cases of a bundle are tried again, in replays and reductions, and how the smallest is written.
 
 One way for what occurred in a compilation, another for what a probe found.
 """

@@ -1,4 +1,4 @@
-"""What it takes to see a finding again: programs need not be run to see their compilation fail."""
+"""What is needed to reproduce a finding: a failed compilation can be seen without running the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tier of a finding: 1 where users of the compiler would meet it, 2 where it takes passes in an order of our own.
+"""The tier of a finding: 1 if users of the compiler can meet it, 2 if it needs an unusual order of passes.
 
 A finding of the first tier is shown by the default pipeline with default options, or by one primitive of a legal
 schedule, on a program that somebody would write (`Programs.plain`).

@@ -1,1 +1,1 @@
-"""Whole models: operators as data, models drawn from them, and what Relax makes of them."""
+"""Whole models: operators as data, models generated from them, and their translation to Relax."""

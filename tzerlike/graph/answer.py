@@ -1,4 +1,4 @@
-"""What a call of an operator computes, and how far a build may be from that.
+"""The result of an operator call, and how far a build may be from it.
 
 Floats are computed in float64, whole numbers in their own dtype, where they wrap. The bound counts roundings: a sum of
 n terms is off by at most n ulps of the sum of absolute values, which is the row's meaning on absolute inputs.

@@ -1,4 +1,4 @@
-"""Calls drawn from what they are to give: the other direction of NNSmith's insertion.
+"""Calls generated from their required outputs: the other direction of NNSmith's insertion.
 
 The first output's type binds what it says outright; a row whose output rule has to be turned around says how in
 `backward`. The rest is drawn as ever, and the row then judges the call as it would judge a stored one.

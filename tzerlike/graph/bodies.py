@@ -1,4 +1,4 @@
-"""How a model is written: which of its calls stand in functions of their own, and which in a branch.
+"""How a model is written: which of its calls are in separate functions, and which in a branch.
 
 Calls that follow each other and bear the same mark are a function; what only one branch of an `if` takes is in that
 branch. Neither changes what the model means.

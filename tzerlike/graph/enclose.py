@@ -1,4 +1,4 @@
-"""Calls put into functions, taken out of them, and functions called once more."""
+"""Calls moved into functions and out of them, and functions called once more."""
 
 from __future__ import annotations
 

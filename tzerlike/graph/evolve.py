@@ -1,5 +1,6 @@
-"""Mutators of models. Each returns another model, or None where it does not apply; what follows a change is drawn
-again where its row does not allow it any more."""
+"""Mutators of models. Each returns another model, or None if it does not apply; later calls are drawn again if their
+rows no longer allow them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models drawn at random: each vertex takes tensors that are there where its row allows it, and has the rest made.
+"""Random models: each call uses existing tensors where its row allows it, and has the others made.
 
 A vertex is put behind tensors, or before one that comes in, whose place its output takes (NNSmith). Of a few tensors
 the first input is the one that brings most that is new; a call whose types were there is drawn again.

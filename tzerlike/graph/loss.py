@@ -1,4 +1,4 @@
-"""Models that have gradients: all inputs are floats, and one scalar comes out.
+"""Models with gradients: all inputs are floats, and the only output is a scalar.
 
 What TVM has no rule for is known by the names of the operators that it has one for (`rules`).
 """

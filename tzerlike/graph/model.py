@@ -1,4 +1,4 @@
-"""A model: tensors that come in, and calls of operators on them, each behind those whose results it takes.
+"""A model: input tensors, and operator calls, each after those whose results it takes.
 
 Tensors are numbered: first the sources, then the outputs of each vertex in turn.
 """

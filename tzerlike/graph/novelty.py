@@ -1,4 +1,6 @@
-"""What models have had so far: calls, edges, and triples, two edges that follow each other (GenCoG, HirFuzz, Isra)."""
+"""What models have contained so far: calls, edges, and triples, two edges that follow each other (GenCoG, HirFuzz,
+Isra).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An input or output of a row: what tensors it takes, and what they bind."""
+"""An input or output of a row: the tensors that it accepts, and the variables that they bind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of a model: some of its tensors, and what they are made of."""
+"""A part of a model: some of its tensors, and everything that they depend on."""
 
 from __future__ import annotations
 

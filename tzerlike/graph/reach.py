@@ -1,5 +1,5 @@
-"""Where the elements of tensors can lie, as far as operators tell, so that calls which few values suit get tensors that
-can have them (NNSmith leaves that to a solver).
+"""The range of tensor elements, as far as operators determine it, so that calls which few values suit get suitable
+tensors (NNSmith leaves that to a solver).
 
 What is known of a tensor is an interval that its elements are in, and numbers that some elements are whatever comes in.
 What a call needs of a tensor narrows it, and what that was moved or picked from.

@@ -1,4 +1,4 @@
-"""A model put together again from the parts of others: calls stay as they are where their rows still allow it."""
+"""A model rebuilt from parts of others: calls stay as they are where their rows still allow it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model computes, and how far a correct build may be from that.
+"""The results of a model, and how far a correct build may be from them.
 
 Each call is computed on the rounded results of those before it. How errors grow on the way is tried out: the same
 is computed again with each result off by some of its bounds. Where that changes much, little is expected.

@@ -1,4 +1,4 @@
-"""The values of what comes into a model, for each of its runs."""
+"""The values of a model's inputs, for each of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reducers of models: smaller ones, each call as it was."""
+"""Reducers of models: they make a model smaller and leave each call as it is."""
 
 from __future__ import annotations
 

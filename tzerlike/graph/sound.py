@@ -1,4 +1,4 @@
-"""Whether a model may run: it keeps to its rows, and values lie where a call has a meaning."""
+"""Whether a model may run: it obeys its rows, and values lie where calls have a meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stored case of a model before TVM sees anything of it."""
+"""Checks of a stored model before TVM sees any of it."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def require_model(case: Case) -> None:
         raise UserError(f"case.target: {error}") from error
     for spec in case.passes:
         if spec.args or _PASS_NAME.fullmatch(spec.name) is None:
-            raise UserError(f"case.passes: {spec} is no pass of Relax without arguments")
+            raise UserError(f"case.passes: {spec} is not a Relax pass without arguments")
     if case.config not in (ContextConfig(), WITHOUT_CHECKS, WITHOUT_PLANNING):
         raise UserError(
-            "case.config: a model is built in the default pipeline, with or without checks of arguments and the "
+            "case.config: a model is built in the default pipeline, with or without argument checks and "
             "planning of memory"
         )
     if model_of(case.ir).disrupted and case.passes:
-        raise UserError("case.passes: a model that is to be refused goes through none")
+        raise UserError("case.passes: a model that TVM should refuse goes through no passes")
 
 
 def operators_of(ir: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Models whose extents vary: what an extent is in each run, and variables for a model that has none."""
+"""Models with varying extents: the extent in each run, and variables for a model that has none."""
 
 from __future__ import annotations
 

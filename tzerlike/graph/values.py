@@ -1,4 +1,4 @@
-"""Values of tensors that come in."""
+"""Values of input tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a model keeps to the rows of its operators; TVM is not asked."""
+"""Whether a model obeys the rows of its operators; TVM is not asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the inputs of a call should become for its outputs to become something else: the backward half of the search.
+"""How the inputs of a call should change so that its outputs change as wanted: the backward half of the search.
 
 A wish is an array of changes, 0 where nothing is asked for. It goes back through a call by proxy derivatives (NNSmith,
 section 3.3): slopes of the meaning over a wide step, which floors and comparisons have too; and by which elements of

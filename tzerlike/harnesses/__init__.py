@@ -1,1 +1,1 @@
-"""Harnesses that are made of several rooms, a package each (tzerlike.core.harness has the table of all)."""
+"""Harnesses that span several rooms, a package each (tzerlike.core.harness has the table of all)."""

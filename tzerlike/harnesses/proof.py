@@ -1,4 +1,4 @@
-"""Regression tests tried before they are written down: against the bug, and against a stand-in for a mended TVM."""
+"""Regression tests tried before they are written: against the bug, and against a stand-in for a fixed TVM."""
 
 from __future__ import annotations
 

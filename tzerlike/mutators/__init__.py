@@ -1,8 +1,7 @@
 """Mutators: functions from a PrimFunc to a child.
 
-`MUTATORS` is the one table, name -> factory; plug-ins have others. A mutator is made by `make_mutators`, and it is
-guarded: what TVM's constructors refuse, a child that is too large, one that defines a variable
-twice and one that is the parent itself all become None.
+`MUTATORS` is the one table, name -> factory; plug-ins have others. Mutators are made by `make_mutators` and guarded: if
+TVM refuses a child, or it is too large, defines a variable twice or is the parent itself, it becomes None.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One attempt at a mutation, in the worker or in a child of its own."""
+"""One attempt at a mutation, in the worker or in a separate child."""
 
 from __future__ import annotations
 

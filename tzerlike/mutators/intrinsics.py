@@ -1,4 +1,4 @@
-"""The table of TVM's intrinsics with their real signatures; tests/left_out.py has those that it leaves out, and why.
+"""The table of TVM's intrinsics with their real signatures; tests/left_out.py has those left out, and why.
 
 A signature speaks of the result type T: `T` is an operand of that dtype and lanes; `bool`, `int32`,
 ... an operand of that dtype with T's lanes; `=int32` a scalar operand; `#31` or `#true` a constant;

@@ -1,4 +1,4 @@
-"""Changes that only make sense where GPU threads run: memory that a block shares, barriers."""
+"""Mutators that only make sense with GPU threads: memory that a block shares, barriers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mutator is, and what it may know besides the function it changes."""
+"""The interface of a mutator, and its environment: what it may know besides the function."""
 
 from __future__ import annotations
 

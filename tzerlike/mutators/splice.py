@@ -1,4 +1,4 @@
-"""Splice: a part of another corpus member in place of, or beside, a part of this one."""
+"""Splice: inserts a part of another corpus member in place of, or beside, a part of this one."""
 
 from __future__ import annotations
 

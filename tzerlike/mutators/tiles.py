@@ -1,4 +1,4 @@
-"""Mutators of kernels in TileLang's dialect; they leave valid what was valid, and have nothing to do elsewhere.
+"""Mutators of kernels in TileLang's dialect; they keep valid programs valid, and do not apply elsewhere.
 
 Extents, dtypes and scopes go through a whole kernel: they change in its text, where each number, type and buffer is a
 node of a graph. Everything else changes in the tree.

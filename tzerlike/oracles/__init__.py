@@ -1,4 +1,4 @@
-"""Oracles judge what the compiler did. An oracle is a file or a package here, and a row in the table.
+"""Oracles judge the compiler's behavior. An oracle is a file or a package here, and a row in the table.
 
 The literal table of oracles; `--oracles` takes its names, and `plugin:name` for one of a plug-in.
 """

@@ -1,4 +1,4 @@
-"""The crash oracle: the compiler died, ran on without end, or ate all memory.
+"""The crash oracle: the compiler died, did not terminate, or used up all memory.
 
 A signature holds the kind, the stage, the pass and the top frames, and never an address: a crash inside
 a pass has one signature whether the pass ran from a case's sequence or from the default pipeline. Its probe is for

@@ -1,4 +1,4 @@
-"""What a probe does where TVM is: in a worker, and in children that examine a case for it."""
+"""A probe's work where TVM is: in a worker, and in children that examine a case for it."""
 
 from __future__ import annotations
 

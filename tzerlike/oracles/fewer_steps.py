@@ -1,4 +1,4 @@
-"""A schedule's steps made fewer: with one goes what takes its results, and what only looked on its behalf."""
+"""Schedules with fewer steps: a call is removed with the calls that take its results, and unused look-ups with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle of types: a pass makes ill-typed IR of a program that is well-formed and well-typed.
+"""The ill-typed oracle: a pass makes ill-typed IR of a well-formed and well-typed program.
 
 Types are those that TVM's own constructors give (tzerlike.tir.typecheck). Passes run on what their preconditions allow.
 """

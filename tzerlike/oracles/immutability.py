@@ -1,4 +1,4 @@
-"""The oracle of immutability: a pass changes the module that it is given.
+"""The immutability oracle: a pass changes its input module.
 
 IR is immutable by TVM's own rule: a pass copies what others hold, and who calls it may go on with what he had.
 """

@@ -1,4 +1,4 @@
-"""The inconsistency oracle: a build of a defined program does not compute what the program says.
+"""The inconsistency oracle: a build of a defined program computes something else than the program.
 
 Only programs that the interpreter calls defined on their inputs count, and passes that ran on what their
 preconditions allow: one that does not say no to the rest is not wrong for that. A signature holds which build is

@@ -1,4 +1,4 @@
-"""The internal-error oracle: TVM raises, with no excuse, on a program that it ought to compile.
+"""The internal-error oracle: TVM raises without a documented reason on a program that it should compile.
 
 No excuse: every pass had what it needs, and the message is none of TVM's documented refusals (tzerlike.passes.label).
 Ought to: the program is well-formed, and its baseline build compiles or it is defined on its inputs.

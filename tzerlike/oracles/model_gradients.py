@@ -1,4 +1,4 @@
-"""The oracle of gradients: what Relax's pass `Gradient` makes of a model is not what slopes in NumPy are.
+"""The gradient oracle: the output of Relax's pass `Gradient` differs from slopes computed in NumPy.
 
 What is judged the child has looked at (tzerlike.harnesses.graph.building).
 """

@@ -1,4 +1,4 @@
-"""The oracle of models that are to be refused: one constraint of one call is broken, and TVM has to say so.
+"""The oracle of models that TVM should refuse: one constraint of one call is broken, and TVM has to say so.
 
 A refusal that does not say what is wrong is a finding, and so is a call that gets a type that it cannot have. What is
 judged the child has looked at (tzerlike.harnesses.graph.to_refuse).

@@ -1,5 +1,5 @@
-"""Oracles of models to ask for by name: a pass changes the types of what goes in or comes out, a module is not read as
-it was written, and machine code computes something else than bytecode.
+"""Model oracles that run only if named: a pass changes the types of inputs or outputs, a module does not survive its
+text, machine code computes something else than bytecode.
 
 What is judged the child has looked at (tzerlike.harnesses.graph.offences).
 """

@@ -1,5 +1,5 @@
-"""The oracles of models: a build does not compute what NumPy does, TVM raises on a model that is well-typed, and a
-pass of Relax leaves what its verifier refuses.
+"""The model oracles: a build's results differ from NumPy's, TVM raises on a well-typed model, a Relax pass leaves IR
+that its verifier refuses.
 
 What is judged the child has looked at (tzerlike.harnesses.graph.running).
 """

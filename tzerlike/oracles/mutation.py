@@ -1,4 +1,4 @@
-"""Mutations that kill: a mutator ran code of the compiler in which the process died, and does so again in a child.
+"""Mutations that kill: the process died in compiler code that a mutator ran, and does so again in a child.
 
 The calls on a schedule that it made are kept: on a smaller program they are made again, as far as they can be.
 """

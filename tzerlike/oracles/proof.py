@@ -1,4 +1,4 @@
-"""The oracle of what the arithmetic analyzer claims: a solver proves or refutes it (tzerlike.arith.proof).
+"""The proof oracle: a solver proves or refutes the claims of the arithmetic analyzer (tzerlike.arith.proof).
 
 The worker of that harness asks the solver itself: nothing is to be seen in what a child did.
 """

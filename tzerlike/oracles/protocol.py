@@ -1,4 +1,4 @@
-"""What an oracle is, as far as it takes no TVM to say: commands that only read bundles go by this too.
+"""The interface of an oracle, as far as it needs no TVM: commands that only read bundles use it too.
 
 Every oracle judges observations. One that looks at more than compilations has a probe as well, and the probe an
 examiner (tzerlike.oracles.examiner), which is loaded by name where TVM is.

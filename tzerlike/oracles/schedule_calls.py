@@ -1,4 +1,4 @@
-"""The calls on a schedule that a bundle holds, made again: read one by one, since Python may not run what it reads.
+"""The schedule calls that a bundle holds, repeated: parsed one by one, since a bundle's text must not be run as Python.
 
 A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve_unit_loops=True)`.
 """
@@ -149,4 +149,4 @@ def _value(syntax: ast.expr, results: dict[str, Any]) -> Any:
 
 
 def _refused(text: str) -> UserError:
-    return UserError(f"environment.calls: {one_line(text, 80)} is no call on a schedule that is made again")
+    return UserError(f"environment.calls: {one_line(text, 80)} is not a schedule call that can be repeated")

@@ -1,4 +1,4 @@
-"""Writes down the calls on a schedule as a script, each before it is made: the last line is the one that kills."""
+"""Writes the calls on a schedule as a script, each before it is made: the last line is the one that kills."""
 
 from __future__ import annotations
 

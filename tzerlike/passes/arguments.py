@@ -1,4 +1,4 @@
-"""The tables of arguments and PassContext options: what exists is TVM's word, what is worth trying is ours.
+"""The tables of arguments and PassContext options: TVM determines which exist, these tables which values to try.
 
 Argument names are those of the Python constructors in `tvm/tirx/transform/transform.py` and
 `tvm/s_tir/transform/transform.py`; passes that only the FFI registry knows get the names of the C++ parameters.

@@ -1,4 +1,4 @@
-"""What is true of a program, as far as the order of passes depends on it.
+"""Facts about a program on which the order of passes depends.
 
 The facts of a program are read from its canonical JSON (`Case.ir`), so nobody needs TVM to know them.
 """

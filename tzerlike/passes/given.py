@@ -1,4 +1,4 @@
-"""Whether passes are given what their preconditions exclude, by the programs that they really run on."""
+"""Whether passes get input that their preconditions exclude, judged by the programs that they really run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a pass, as plain values; no TVM."""
+"""Facts about a pass, as plain values; no TVM."""
 
 from __future__ import annotations
 

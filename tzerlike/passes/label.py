@@ -1,4 +1,4 @@
-"""What a rejected sequence says: the wrong order, something TVM refuses on purpose, or a failure of TVM's own."""
+"""The label of a rejected sequence: a wrong order, a documented refusal, or a failure of TVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes are called in findings."""
+"""Names of passes in findings."""
 
 
 def short_name(name: str) -> str:

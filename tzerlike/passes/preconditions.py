@@ -1,4 +1,4 @@
-"""The order in which passes make sense, as data.
+"""The preconditions of passes, as data.
 
 TVM writes almost none of this down. Each rule says where it comes from: "doc" is the pass's own docstring, "check" a
 check in the pass that names what it wants, "pipeline" the place the pass has in TVM's default pipelines

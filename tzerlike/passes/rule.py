@@ -1,4 +1,4 @@
-"""What a pass does with the facts of a program, as one value."""
+"""The effect of a pass on the facts of a program, as one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tzer's own pass source: random sequences, whatever their order; kept for comparison with `PlannedSource`."""
+"""Tzer's own pass source: random sequences in any order; kept for comparison with `PlannedSource`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TileLang's own passes: what they are given, the order in which they make sense, and the lowering of its drivers.
+"""TileLang's own passes: their inputs, a sensible order, and the lowering of TileLang's drivers.
 
 They are found where the library of its wheel is loaded. Paths are those of its package. Sources of rules are named as
 in `preconditions`: "pipeline" is `cpu/pipeline.py` and `cuda/pipeline.py` here, "check" and "doc" are of `src/`, and

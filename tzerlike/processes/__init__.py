@@ -1,1 +1,1 @@
-"""Forked processes: who starts which, what goes between them, what they may do, and how they end."""
+"""Forked processes: which starts which, what they exchange, what they may do, and how they end."""

@@ -1,4 +1,4 @@
-"""What the machine around a command offers: environment variables, and directories that they name.
+"""The environment of a command: environment variables, and the directories that they name.
 
 The only reader of environment variables.
 """
@@ -83,7 +83,7 @@ def cache_directory() -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror}; set XDG_CACHE_HOME to a directory that can be written") from error
+        raise UserError(f"{path}: {error.strerror}; set XDG_CACHE_HOME to a writable directory") from error
     return path
 
 
@@ -119,4 +119,4 @@ def open_client(
 def require_confinement(facts: Mapping[str, Any]) -> None:
     """UserError unless the children of a client, of which these are the facts, are confined."""
     if facts["confinement"] != "on":
-        raise UserError(f"cases cannot be confined here ({facts['confinement']}); --unconfined runs them all the same")
+        raise UserError(f"cases cannot be confined here ({facts['confinement']}); use --unconfined to run them anyway")

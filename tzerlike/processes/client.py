@@ -1,4 +1,4 @@
-"""The supervisor's end of a zygote: start it, hand out work, hear what became of it.
+"""The supervisor's end of a zygote: start it, hand out work, receive the results.
 
 Nothing here waits for a zygote that does not answer longer than the caller allows.
 """

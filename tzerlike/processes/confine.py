@@ -1,4 +1,4 @@
-"""A child that may not do anything to the machine: no exec, no network, no file but to read, no other process.
+"""Confinement of a child: no exec, no network, no files except for reading, no other processes.
 
 memcov/confine.cc says what is allowed. A program that tries something else dies of it, which is `Exit.CONFINED`.
 """

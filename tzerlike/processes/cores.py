@@ -1,4 +1,4 @@
-"""A core of its own for each worker, where there are enough: a worker with its children is kept busy by one.
+"""One core for each worker, if there are enough: a worker with its children keeps one busy.
 
 Whoever restricts the command, by `taskset`, a set of cores or a quota of a cgroup, has said where it is to run; then,
 and where there are not enough cores that no other campaign has, the kernel places all processes as it sees fit.

@@ -229,7 +229,7 @@ class Crew:
             shard.vital = vital
         assert self._client is not None
         for slot, role in self._watchdog.to_kill(self._clock(), vitals):
-            self._tell(f"the {role} of slot {slot} does not answer and is ended")
+            self._tell(f"the {role} of slot {slot} does not answer and is killed")
             self._client.kill(slot, role)
 
     def _ended(self, slot: int, shard: _Shard, packet: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ class Crew:
         how = _last_line(shard.error) if shard.error else _how(packet)
         if shard.in_vain >= _LAST_TRY and shard.error:
             shard.state = _State.DONE
-            self._tell(f"worker {slot} failed {shard.in_vain} times before it got on, and is given up ({how})")
+            self._tell(f"worker {slot} failed {shard.in_vain} times without progress, and is given up ({how})")
             if not self.running:
                 self.failure = TzerlikeError(shard.error)
             return

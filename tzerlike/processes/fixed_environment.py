@@ -1,4 +1,4 @@
-"""What every process that runs TVM is started with, whoever started the command and wherever.
+"""The constant environment of every process that runs TVM, whoever started the command and where.
 
 Hash tables inside TVM are ordered by addresses, and each string of a process's environment, its arguments and its
 working directory moves what is allocated after it. So these are the same for all callers; what a worker needs of the

@@ -1,4 +1,4 @@
-"""Work that may kill its process, done in a forked child that is confined."""
+"""Work that may kill its process, done in a confined child."""
 
 from __future__ import annotations
 

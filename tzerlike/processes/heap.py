@@ -1,4 +1,4 @@
-"""Another heap for the same case: what depends on the addresses of objects, or on what lies in fresh memory, shows.
+"""Another heap for the same case, to reveal dependence on addresses of objects or on the contents of fresh memory.
 
 Hash tables inside TVM are ordered by addresses, and wrong code may read what nobody wrote. In one zygote's processes
 both are always the same, so that a finding which depends on them would pass for a certain one.

@@ -1,4 +1,4 @@
-"""What a runner's child can be asked to do: take cases, or a job from a table."""
+"""The requests to a runner's child: cases, or a job from a table."""
 
 from __future__ import annotations
 

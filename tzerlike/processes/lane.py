@@ -1,4 +1,4 @@
-"""What the zygote prepares for one worker before it forks."""
+"""Resources that the zygote prepares for one worker before it forks."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _LATE = 30.0
 
 _BEAT_EVERY = 1.0
 
-_LOST = "the runner is gone, and with it the process that could start another one"
+_LOST = "the runner is gone, and so is the process that could start another one"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Whether the kernel's OOM killer has been at work: what its counters say before and after."""
+"""Whether the kernel's OOM killer was at work: its counters before and after."""
 
 from __future__ import annotations
 

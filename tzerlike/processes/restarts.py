@@ -1,4 +1,4 @@
-"""How often something may be started again."""
+"""Limits on restarts."""
 
 from __future__ import annotations
 

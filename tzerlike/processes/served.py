@@ -1,4 +1,4 @@
-"""What a forked child does: wait for an order, take the cases of a request in turn, lay down what came of them."""
+"""A forked child at work: wait for an order, take the cases of a request in turn, write the results."""
 
 from __future__ import annotations
 

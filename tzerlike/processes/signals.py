@@ -1,4 +1,4 @@
-"""The signals that ask a command to stop, from the first instant to the last: SIGINT, SIGTERM, SIGHUP.
+"""The signals that ask a command to stop: SIGINT, SIGTERM, SIGHUP; handled from start to end.
 
 While a command is being imported they end it at once, since nothing has begun. Later they are an exception, and a
 campaign takes them as a request. This file is imported before everything else and imports next to nothing.

@@ -1,4 +1,4 @@
-"""Another stack for the same case: what compiled code reads there without having written it shows."""
+"""Another stack for the same case, to reveal reads of uninitialized stack memory by compiled code."""
 
 from __future__ import annotations
 

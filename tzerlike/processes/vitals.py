@@ -1,4 +1,4 @@
-"""Signs of life: what a zygote can say of a worker and its runner, and how the supervisor notices that one is stuck."""
+"""Signs of life: the zygote's facts about a worker and its runner, and how the supervisor notices that one is stuck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The script of the pages: filters, sorting, buttons that copy. Without it everything is there."""
+"""The script of the pages: filters, sorting, copy buttons. Without it everything is shown."""
 
 BEHAVIOUR = """\
 "use strict";

@@ -1,4 +1,4 @@
-"""TVMScript and Python in colours: spans around what a reader tells apart, and not a character more or less."""
+"""Syntax highlighting of TVMScript and Python: spans around tokens, without changing a character."""
 
 from __future__ import annotations
 

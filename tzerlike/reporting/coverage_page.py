@@ -1,4 +1,4 @@
-"""Coverage as a page to look through: a tree of directories and files, all files, and the passes."""
+"""Coverage as a page to browse: a tree of directories and files, all files, and the passes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _holding(inside: Iterable[str]) -> set[str]:
 
 def _leaf(row: Row, name: str, lines: str, tried: bool = False) -> str:
     where = f" <small>{escape(row.where)}</small>" if row.where else ""
-    said = " <small>tried; the place of its code is unknown</small>" if tried and not row.covered else ""
+    said = " <small>tried; the location of its code is unknown</small>" if tried and not row.covered else ""
     more = (
         f'<details class="fold"><summary>lines not reached</summary><p>{escape(lines)}</p></details>' if lines else ""
     )

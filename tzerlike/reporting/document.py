@@ -1,4 +1,4 @@
-"""What every page is set in: one file without network, in one style, with the one script that its policy lets run."""
+"""The frame of every page: one file without network access, one style, and the one script that its policy allows."""
 
 from __future__ import annotations
 

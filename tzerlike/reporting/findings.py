@@ -1,4 +1,4 @@
-"""The findings on a campaign's page: a card for each, to be linked to by its signature, the first tier first."""
+"""The findings on a campaign's page: a card for each, with its signature as anchor, tier 1 first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _KINDS = ("wrong-code", "crash", "hang", "oom", "ice-on-valid", "invalid-ir", "s
 """In the order in which a reader wants them."""
 
 _TIERS = {
-    1: ("Tier 1", "Users can meet these: TVM's defaults or one schedule primitive, on something that people write."),
+    1: (
+        "Tier 1",
+        "Users can meet these: TVM's defaults or one schedule primitive, on an ordinary program.",
+    ),
     2: ("Tier 2", "These need an unusual order of passes, an option, or an odd program."),
     0: ("Without a tier", "What they need was not determined."),
 }

@@ -1,4 +1,4 @@
-"""A campaign's directory as a value: what a page or a summary shows of it.
+"""A campaign's directory as a value: the content of a page or a summary.
 
 Works on a campaign that runs, was interrupted or lost files: what cannot be read is left out, with one line in
 `notes`. Files are taken as a stranger's: bounded, and data only. Imports no TVM.
@@ -213,7 +213,7 @@ def _curve(path: Path, notes: list[str]) -> tuple[CurvePoint, ...]:
         notes.append(f"{_first_line(error)}; there are no curves")
         return ()
     if bad:
-        notes.append(f"{path}: {bad} of {len(points) + bad} lines do not read and are left out")
+        notes.append(f"{path}: {bad} of {len(points) + bad} lines cannot be read and are left out")
     elif not points:
         notes.append(f"{path}: no point yet; there are no curves")
     return thinned([point for index, point in enumerate(points) if index == 0 or point != points[index - 1]])

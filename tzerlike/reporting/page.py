@@ -1,4 +1,4 @@
-"""A campaign as one page that needs nothing else: no network, no font of its own. The findings come first."""
+"""A campaign as one self-contained page: no network access, no extra font. The findings come first."""
 
 from __future__ import annotations
 

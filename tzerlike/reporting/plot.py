@@ -1,4 +1,4 @@
-"""Charts as HTML: a curve in an SVG that stretches, and its labels as text around it, to be read at any width."""
+"""Charts as HTML: a curve in a scalable SVG, and its labels as text around it, readable at any width."""
 
 from __future__ import annotations
 

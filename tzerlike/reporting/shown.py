@@ -1,4 +1,4 @@
-"""The findings of a campaign, each as far as a page shows it: read within bounds, whoever wrote them."""
+"""The findings of a campaign, as far as a page shows them: read with limits, since a stranger may have written them."""
 
 from __future__ import annotations
 

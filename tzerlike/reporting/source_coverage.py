@@ -1,4 +1,4 @@
-"""A campaign's coverage with the places of its blocks: read from its directory, and asked of the TVM that it ran on."""
+"""A campaign's coverage with source locations: read from its directory, and resolved by the TVM that it ran on."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def summary(overview: Overview) -> list[str]:
         if overview.kinds[kind] > len(found[:_FINDINGS]):
             lines.append(f"  ... and {overview.kinds[kind] - len(found[:_FINDINGS])} more")
     if overview.faults:
-        lines.append(f"faults of tzerlike's own: {tally(overview.stats) or len(overview.faults)}")
+        lines.append(f"faults of tzerlike itself: {tally(overview.stats) or len(overview.faults)}")
     for row in overview.faults[:_BEST]:
         lines.append(f"  {one_line(row.signature, 20)}  {row.count}  {one_line(row.title, 130)}")
     return [*lines, *(f"note: {one_line(note, 200)}" for note in overview.notes)]

@@ -1,4 +1,4 @@
-"""The compiler under test: what is known of each, how it is loaded, and how one is made from source.
+"""The compilers under test: the facts about each, how it is loaded, and how one is built from source.
 
 `SYSTEMS` is the one table, name -> System; plug-ins have others.
 """

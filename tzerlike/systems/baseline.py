@@ -1,4 +1,6 @@
-"""The baseline build, which every other build of a program is compared with: without what TVM can do without."""
+"""The baseline build, with which every other build of a program is compared: without the passes that TVM can do
+without.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How text becomes a module, and a module an executable: the one place that takes a program through the compiler.
+"""From text to a module, and from a module to an executable: the one place that takes a program through the compiler.
 
 Each step is one that the compiler is asked for: CompilerRefused with what TVM raises.
 """

@@ -1,4 +1,4 @@
-"""What an installed TVM lacks of what tzerlike works with, feature by feature. Importing this loads TVM."""
+"""Features that tzerlike needs and an installed TVM lacks. Importing this loads TVM."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ def lacking() -> dict[str, str]:
     """Return feature -> why it cannot be had: harnesses by name, what oracles look at (Check), and oracles by name."""
     found: dict[str, str] = {}
     if not KNOWN_IR:
-        nodes = f"TVM {TVM_VERSION} has other nodes than {SYSTEM.described_from}, and these are not described"
+        nodes = f"TVM {TVM_VERSION} has other nodes than TVM {SYSTEM.described_from}; tzerlike does not know them"
         found |= dict.fromkeys(("graph", "types", "metamorphic", "primitives"), nodes)
     if LLVM_VERSION is None:
-        found["results"] = "it is built without LLVM: what it makes of a program is C source, which is not run"
+        found["results"] = "it is built without LLVM: programs become C source, which is not run"
     for harness, module in (("graph", "relax"), ("arith", "sym")):
         try:
             part(module)

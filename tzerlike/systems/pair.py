@@ -1,4 +1,4 @@
-"""The TVM that is installed and its ffi, which only work as a pair. Imports neither."""
+"""The installed TVM and its ffi, which only work as a pair. Imports neither."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mismatch(pair: TvmPair) -> str:
     if pair == TvmPair(tvm, ffi) and pair.ffi:
         return ""
     wanted = " ".join(f"{name}=={own}" if own else name for name, own in zip(_NAMES, (tvm, ffi), strict=True))
-    return f"{'this pair dies' if pair.tvm and pair.ffi else 'both are needed'}; pip install {wanted}"
+    return f"{'this pair crashes' if pair.tvm and pair.ffi else 'both are needed'}; pip install {wanted}"
 
 
 def require_pair() -> None:

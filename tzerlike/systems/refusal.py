@@ -1,4 +1,4 @@
-"""The line between the compiler's behaviour, which is data, and our own faults, which are not.
+"""The line between the compiler's behavior, which is data, and tzerlike's own faults, which are not.
 
 Whatever TVM raises while we ask it for something becomes a `CompilerRefused`; an exception of our own code passes.
 """

@@ -1,4 +1,4 @@
-"""A compiler under test, as far as it is known without being loaded. Imports no TVM."""
+"""A compiler under test, as far as it can be described without loading it. Imports no TVM."""
 
 from __future__ import annotations
 

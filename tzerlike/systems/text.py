@@ -1,4 +1,4 @@
-"""How programs are written down by one TVM and by another. Imports no TVM."""
+"""How different TVMs write programs. Imports no TVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door to TVM: no other module imports it, and version differences end here.
+"""The one interface to TVM: no other module imports it, and version differences end here.
 
 Everything here acts on live TVM objects. Importing this module imports TVM (about
 0.9 s) and therefore happens only in processes that need the compiler.

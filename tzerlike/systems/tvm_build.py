@@ -1,4 +1,4 @@
-"""Compiling with TVM, for a target, and running what came of it; programs and their text are `tvm_api`'s.
+"""Compiling with TVM for a target, and running the result; programs and their text are in `tvm_api`.
 
 Everything here acts on live TVM objects.
 """

@@ -1,4 +1,4 @@
-"""TVM's passes: which there are, the context that they run in, and instruments that watch them.
+"""TVM's passes: the existing ones, the context that they run in, and instruments that watch them.
 
 Everything here acts on live TVM objects.
 """

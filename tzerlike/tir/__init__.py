@@ -1,1 +1,1 @@
-"""Tensor IR: programs as trees, what they mean, what they may hold, seeds, and ways to make them smaller."""
+"""Tensor IR: programs as trees, their meaning, the constructs that they may contain, seeds, and reducers."""

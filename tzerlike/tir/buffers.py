@@ -1,4 +1,4 @@
-"""Buffers made from others."""
+"""Buffers derived from others."""
 
 from __future__ import annotations
 

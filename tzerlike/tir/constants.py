@@ -1,4 +1,4 @@
-"""The constants of a user's file: names that stand for a number or a text, put in where functions use them.
+"""The constants of a user's file: names that stand for a number or a text, substituted where functions use them.
 
 Nothing of the file is run: a constant is a literal, or arithmetic on literals and on constants above it.
 """

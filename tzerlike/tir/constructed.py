@@ -1,4 +1,4 @@
-"""A program as calls of TVM's own constructors: for what TVMScript does not give back as it is."""
+"""A program as calls of TVM's own constructors, for programs that TVMScript does not give back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dtypes that mutation draws from, and values of them that are worth a try."""
+"""The dtypes from which mutation draws, and interesting values of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of a user's file that has to be run: it imports, or makes them with helpers of its own.
+"""The functions of a user's file that has to be run: it imports them, or makes them with helpers.
 
 It runs in a confined child, which may compute and read and nothing else.
 """

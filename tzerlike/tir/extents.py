@@ -1,4 +1,4 @@
-"""Programs with smaller loops, on the text of a program; buffers and indices stay, so nothing gets out of bounds."""
+"""Programs with smaller loops, changed in their text; buffers and indices stay, so nothing gets out of bounds."""
 
 from __future__ import annotations
 

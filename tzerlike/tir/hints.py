@@ -1,4 +1,4 @@
-"""A hint for a whole program, as schedules leave it on the loop around everything."""
+"""A hint for a whole program, as schedules put it on the outermost loop."""
 
 from __future__ import annotations
 

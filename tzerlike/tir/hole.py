@@ -1,4 +1,4 @@
-"""The typed hole: what a place demands of whatever is put there (section 3.2 of the paper)."""
+"""The typed hole: the requirements of a place on the expression or statement put there (section 3.2 of the paper)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What passes keep of a program's form, and later ones go by; a program without it is well-formed and well-typed.
+"""Properties of a program's form that passes preserve and later ones rely on; programs are well-formed and well-typed
+without them.
 
 A pass that does not keep it is under suspicion of what a later one fails on, no more: of a failure it is to blame where
 that is gone without it.

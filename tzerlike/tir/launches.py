@@ -1,4 +1,4 @@
-"""Launches of threads without the domains of their threads: how many there are, the launch itself says."""
+"""Launches of threads without the domains of their threads, since the launch itself states their number."""
 
 from __future__ import annotations
 

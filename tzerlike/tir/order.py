@@ -1,4 +1,4 @@
-"""What smaller means: the total order on cases.
+"""The meaning of smaller: the total order on cases.
 
 Statements count first, since a reader has to understand each of them; then passes, then options, then the nodes of
 expressions and declarations, then how unusual the dtypes are, then the magnitude of constants. Where all that

@@ -1,4 +1,4 @@
-"""Whether a program is one that somebody would write for the compiler, judged by its text alone.
+"""Whether somebody would write a program for the compiler, judged by its text alone.
 
 What is in no list here came of a fuzzer, or of a pass: hints, intrinsics of lowered programs, memory of other devices.
 The lists are those of what TOPI, Relax's lowering and TVM's schedules use in programs that they hand to the pipeline.

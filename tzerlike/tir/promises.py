@@ -1,4 +1,4 @@
-"""What a pass that lowers something leaves none of, and the later pass that takes its word for it.
+"""Constructs that a lowering pass removes completely, and the later passes that rely on it.
 
 To the later one, a bfloat16 is 16 bits: a cast from bfloat16 that was left to it becomes one from an integer. Such a
 program still means what it did before, and it is the pass that left it so that has not done its work.

@@ -1,4 +1,4 @@
-"""Whether a program survives its own text: printed as TVMScript, parsed, and compared with what it was.
+"""Whether a program survives its own text: printed as TVMScript, parsed, and compared with the original.
 
 The text is what a bug report shows, so a program that does not survive it cannot be reported as text alone. Where it
 does not, the fault is TVM's: it is named here by its cause, so that equal faults of several programs are reported once.

@@ -1,4 +1,4 @@
-"""A function of a user's TVMScript file: parsed, and where that is not enough, of the file as it runs."""
+"""A function of a user's TVMScript file: parsed, or, if that is not enough, taken from the file as it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kinds of nodes a program has, read from its text alone."""
+"""The kinds of nodes in a program, read from its text alone."""
 
 from __future__ import annotations
 

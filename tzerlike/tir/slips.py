@@ -1,4 +1,4 @@
-"""What a schedule primitive did wrong, by the form of a program before it and after: what comes of that is chance.
+"""What a schedule primitive did wrong, by the form of a program before and after: the effect on values is chance.
 
 It says nothing of whether the outcome is wrong; of one that is, it tells causes apart.
 """

@@ -1,4 +1,4 @@
-"""Whether a program keeps memory of a block or a thread to its block or thread, as far as its text shows.
+"""Whether a program keeps memory of a block or a thread inside its block or thread, as far as its text shows.
 
 The interpreter of programs takes such memory for one array where it is allocated above the threads, as the blocks of
 S-TIR do. On a device each block, or each thread, has its own, so that what one loop over threads leaves in local memory

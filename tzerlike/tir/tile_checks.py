@@ -1,4 +1,6 @@
-"""Whether the operators of a kernel in TileLang's dialect are given tiles that fit, by what its language documents."""
+"""Whether the operators of a kernel in TileLang's dialect get tiles that fit, according to the language's
+documentation.
+"""
 
 from __future__ import annotations
 

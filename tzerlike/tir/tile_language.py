@@ -1,4 +1,4 @@
-"""Kernels in TileLang's dialect, built node by node: what its front end writes, without it, since that imports torch.
+"""Kernels in TileLang's dialect, built node by node as its front end does, without the front end, which imports torch.
 
 A kernel is a grid of blocks, each with its threads, whose body works on tiles: parts of tensors in global memory, and
 buffers of the block's own. Whole tiles are copied, filled, multiplied, reduced and scanned by operators, `tl.tileop.*`;

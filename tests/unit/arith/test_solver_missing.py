@@ -15,4 +15,4 @@ def test_proofs_take_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     assert HARNESS.prepare({"oracles": ["crash"]}) == (0, [])
     with pytest.raises(UserError) as refused:
         HARNESS.prepare({"oracles": ["proof"]})
-    assert str(refused.value) == "--oracles: proof takes z3; install it with: pip install 'tzerlike[proof]'"
+    assert str(refused.value) == "--oracles: proof needs z3; install it with: pip install 'tzerlike[proof]'"

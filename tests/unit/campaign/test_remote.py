@@ -128,7 +128,7 @@ def test_while_nothing_can_be_sent_it_waits_and_is_said_once(tmp_path: Path) -> 
 def test_what_could_not_be_sent_in_the_end_stays_here(tmp_path: Path) -> None:
     place = tmp_path / "kept"
     with (
-        pytest.raises(UserError, match=r"cannot be written; what it lacks is in .*campaigns"),
+        pytest.raises(UserError, match=r"cannot be written; the missing files are in .*campaigns"),
         working_directory(f"file://{place}/campaign", tmp_path / "cache", lambda line: None) as root,
     ):
         place.write_text("in the way")

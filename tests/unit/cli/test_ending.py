@@ -29,7 +29,7 @@ def campaign(root: Path, number: int) -> CampaignDir:
 def test_each_finding_is_a_line_with_its_id_and_its_title(tmp_path: Path) -> None:
     directory = campaign(tmp_path / "my campaign", 3)
     lines = list(ending(directory))
-    assert "3 findings; tier 1 is what users would meet" in lines
+    assert "3 findings; tier 1 is what users can meet" in lines
     for path in directory.bundles():
         about = [line for line in lines if path.name[-12:] in line and not line.endswith(f"{path}'")]
         assert len(about) == 1

@@ -117,7 +117,7 @@ def test_a_resumed_campaign_refuses_what_it_would_ignore(tmp_path: Path, name: s
     stored = CampaignConfig(seed=5)
     directory.config.write_text(stored.to_toml())
     changed = replace(stored, **{name: value})  # type: ignore[arg-type]
-    with pytest.raises(UserError, match=f"^{option}: .* keeps the one that it has"):
+    with pytest.raises(UserError, match=f"^{option}: .* keeps its own value"):
         resolve(changed, directory, resume=True, given=[name])
     assert resolve(changed, directory, resume=True, given=[]) == stored, "what was not given is as it was"
     assert resolve(stored, directory, resume=True, given=[name]) == stored, "the same again changes nothing"

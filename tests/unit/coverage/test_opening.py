@@ -174,9 +174,9 @@ def test_what_cannot_be_covered_is_refused_in_one_line(library: Path, tmp_path: 
         assert "\n" not in str(caught.value)
         return str(caught.value)
 
-    assert "no such coverage: gcov" in message("gcov", library)
+    assert "no such coverage backend: gcov" in message("gcov", library)
     assert "is not loaded" in message("breakpoint", tmp_path / "absent.so")
-    assert "no code of its own" in message("breakpoint", library, "/nobody/")
+    assert "no code whose coverage can be measured" in message("breakpoint", library, "/nobody/")
     replaced = build(tmp_path / "libreplaced.so")
     ctypes.CDLL(str(replaced))
     shutil.copy(replaced, tmp_path / "new.so")

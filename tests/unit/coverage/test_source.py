@@ -193,5 +193,5 @@ def test_places_by_debug_information(tmp_path: Path) -> None:
     found = symbolised(library, np.array([address, 1], np.uint64), *tools, "/project/")
     assert found.files == ("src/code.cc",) and found.functions == ("n::twice(int)",)
     assert (found.file.tolist(), found.function.tolist(), found.line.tolist()) == ([0, -1], [0, -1], [2, 0])
-    with pytest.raises(UserError, match="cannot tell"):
+    with pytest.raises(UserError, match="cannot find its source locations"):
         symbolised(tmp_path / "absent.so", np.array([1], np.uint64), *tools, "/project/")

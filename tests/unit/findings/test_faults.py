@@ -172,7 +172,7 @@ def test_faults_are_in_reports_and_in_a_summary_of_ci(tmp_path: Path) -> None:
     overview = read_overview(campaign.root)
     assert [(row.signature, row.count) for row in overview.faults] == [(signature, 3), ("b" * 12, 1)]
     text = "\n".join(summary(overview))
-    assert "faults of tzerlike's own: 4 (2 distinct)" in text
+    assert "faults of tzerlike itself: 4 (2 distinct)" in text
     assert f"{signature}  3  UserError in core/case.py" in text
     assert signature in page(overview) and "Internal faults of tzerlike" in page(overview)
     told = ci_summary(judged_campaign("fuzz", campaign, Carry(tmp_path / "carry"), Known(), total))

@@ -75,7 +75,7 @@ def test_a_filter_counts_what_it_hides(tmp_path: Path) -> None:
         (entry(pattern='"a"') + entry(signature='"f15c"'), "entry 2 (f15c): signature: expected 12 digits"),
         (entry(pattern='"("'), "entry 1 ((): pattern: not a regular expression"),
         (entry(pattern='".*"'), "entry 1 (.*): pattern: it matches everything"),
-        (entry(pattern='"a"') + entry(pattern='"a"'), "entry 2 (a): entry 1 says the same"),
+        (entry(pattern='"a"') + entry(pattern='"a"'), "entry 2 (a): it repeats entry 1"),
         ('[[known]]\npattern = "a"\n', "entry 1 (a): link: expected the address"),
         (entry(pattern='"a"', link='"12"'), "entry 1 (a): link: expected the address"),
         (entry(pattern='"a"', version='"0.27"'), "entry 1 (a): unknown key 'version'"),

@@ -122,7 +122,7 @@ def test_a_pull_request_is_stopped_by_the_first_tier_alone(campaign: CampaignDir
         file.write_text(json.dumps(json.loads(file.read_text()) | {"tier": tier}))
     asked = judged_campaign("pr", campaign, carry, Known(), STATS)
     assert told(asked) == {OTHER.signature: Status.NEW}
-    assert "findings of tier 2, which count in ci batch alone: 1" in asked.notes
+    assert "findings of tier 2, which count only in ci batch: 1" in asked.notes
     assert len(judged_campaign("batch", campaign, carry, Known(), STATS).failing) == 2
 
 
@@ -131,7 +131,7 @@ def test_what_did_not_come_up_is_only_noted(campaign: CampaignDir, carry: Carry)
     add_bundle(carry.findings, gone, crashed("s_tir.Gone", "lib+0x9"))
     outcome = judged_campaign("batch", campaign, carry, Known(), STATS)
     assert gone.signature not in told(outcome)
-    assert "findings of earlier runs that did not come up: 1" in outcome.notes
+    assert "findings of earlier runs that did not show: 1" in outcome.notes
 
 
 def test_a_damaged_bundle_carried_over_stops_nothing(campaign: CampaignDir, carry: Carry) -> None:

@@ -160,7 +160,7 @@ def test_a_summary_stays_short() -> None:
         (outcome(KNOWN, CARRIED), "nothing new"),
         (outcome(NEW, KNOWN), "1 new finding"),
         (outcome(NEW, NEW, mode="pr"), "2 new findings"),
-        (outcome(EXPECTED, mode="replay"), "every bundle as expected"),
+        (outcome(EXPECTED, mode="replay"), "all bundles as expected"),
         (outcome(EXPECTED, UNEXPECTED, mode="replay"), "1 of 2 bundles not as expected"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_pass_that_was_tried_is_not_called_never_reached() -> None:
     passes = [Row("tirx.Tried", 0, 4), Row("tirx.Never", 0, 4), Row("tirx.Reached", 1, 4)]
     text = made(passes, frozenset({"tirx.Tried"})).text
     assert "Passes never reached: 1 of 3tirx.Never" in text
-    assert "tirx.Tried tried; the place of its code is unknown" in text
+    assert "tirx.Tried tried; the location of its code is unknown" in text
 
 
 def test_two_campaigns_stand_side_by_side() -> None:

@@ -102,7 +102,7 @@ def test_an_environment_that_is_there_stays_as_it_is(bench: Bench, tmp_path: Pat
 
 
 def test_no_environment_is_one_line(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="No such file or directory; it takes an environment that holds apache-tvm"):
+    with pytest.raises(UserError, match="No such file or directory; name an environment with apache-tvm"):
         bench.adder().add_python(tmp_path / "nowhere", "mine")
     other = tmp_path / "python"
     other.write_text('#!/bin/sh\necho \'[[3, 9], ["/x", "/x"], []]\'\n')
@@ -200,4 +200,4 @@ def test_no_space_before_and_on_the_way(bench: Bench, monkeypatch: pytest.Monkey
 
 def test_a_name_is_a_name(bench: Bench) -> None:
     for name in ("all", "../up", ""):
-        assert "is no name" in bench.wrong(wheel_of("apache-tvm==0.26.0"), name)
+        assert "is not a valid name" in bench.wrong(wheel_of("apache-tvm==0.26.0"), name)

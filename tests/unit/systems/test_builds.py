@@ -244,7 +244,7 @@ def test_what_is_missing_is_one_line() -> None:
 
 
 def test_trees_that_cannot_be_built(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no source of TVM"):
+    with pytest.raises(UserError, match="not a source tree of TVM"):
         tree(tmp_path)
     shutil.rmtree(make_tree(tmp_path) / "3rdparty")
     with pytest.raises(UserError, match="git submodule"):
@@ -264,7 +264,7 @@ def test_progress_and_failures_of_ninja() -> None:
     assert progress_of("[30/120] Building CXX object a.o", 60) == Progress(30, 120, 60, 180)
     assert progress_of("[0/2] Re-checking globbed directories...", 1) is None
     assert progress_of("a.cc:1: warning: [1/2]", 1) is None
-    assert Progress(30, 120, 60, 180).line() == "30 of 120 steps, 60 s gone, some 3 min left"
+    assert Progress(30, 120, 60, 180).line() == "30 of 120 steps, 60 s elapsed, about 3 min left"
     log = Path("build.log")
     full = failure(["FAILED: a.o", "fatal error: error in backend: IO failure: No space left on device"], log)
     assert full.startswith("no space left") and "same command" in full
@@ -315,7 +315,7 @@ def test_a_release_that_is_another_file(tmp_path: Path) -> None:
     archive.write_bytes(b"not what is expected")
     release = Release("toysdist", "1.2", "inside/tvm", "0" * 64)
 
-    with pytest.raises(UserError, match="another file"):
+    with pytest.raises(UserError, match="a different file"):
         release.verify(archive)
 
 

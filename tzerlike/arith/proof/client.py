@@ -1,4 +1,4 @@
-"""Asks a process with z3 in it: TVM has one of its own, so they cannot live together."""
+"""The client of a process with z3 in it: TVM contains a z3 of its own, so the two cannot share a process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Answer(msgspec.Struct, frozen=True):
 def require_solver() -> None:
     """UserError where z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
-        raise UserError("--oracles: proof takes z3; install it with: pip install 'tzerlike[proof]'")
+        raise UserError("--oracles: proof needs z3; install it with: pip install 'tzerlike[proof]'")
 
 
 class ProofClient:

@@ -1,4 +1,4 @@
-"""What runs on the machines of a Ray cluster: an actor for each machine's part, and one that has the directory."""
+"""The actors on a Ray cluster: one for each machine's shard, and one that owns the directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One machine at work on its part, whatever carries its messages."""
+"""One machine at work on its shard, independent of the transport of its messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def work(part: Part, link: Link) -> str:
         why, status = _work_once(part, link)
         if status >= 0:
             return why
-        link.tell(f"ended by signal {-status}, it begins again")
+        link.tell(f"ended by signal {-status}; restarting")
 
 
 def _work_once(part: Part, link: Link) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The campaign's own directory, and what of it each machine gets to know.
+"""The campaign's own directory, and what each machine is sent of it.
 
 Nothing here knows how messages travel, and nothing is kept in memory alone that a restart cannot read again from the
 directory.
@@ -167,7 +167,7 @@ class Coordinator:
         facts = parse_json(parcel.pieces[known.name].data)
         # A campaign may be resumed by a newer one, but then by all of its machines.
         if (version := facts.get("tzerlike")) != __version__:
-            return f"its tzerlike is {version}, and the coordinator's is {__version__}"
+            return f"its tzerlike is {version}, but the coordinator's is {__version__}"
         if known.exists():
             return difference(facts, self.directory.read_environment())
         return difference(facts, {**facts, "tvm": self._tvm or facts.get("tvm")})

@@ -1,4 +1,4 @@
-"""The disks of a Ray cluster, on each of which a campaign may have left something."""
+"""The disks of a Ray cluster, each of which may hold files of a campaign."""
 
 from __future__ import annotations
 

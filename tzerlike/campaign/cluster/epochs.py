@@ -1,4 +1,4 @@
-"""What a cluster's campaign is called, and how many machines each of its parts has had: cluster.json."""
+"""The name of a cluster's campaign, and how many machines each shard has had: cluster.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine's part of a campaign, in a process of its own that ends with whoever holds its standard input.
+"""A machine's shard of a campaign, in a separate process that ends when its standard input is closed.
 
 Ray's processes may lose the thread that forked something; the zygote would end with it. So it is this process that
 owns the zygote: `python -m tzerlike.campaign.cluster.launcher DIRECTORY 2/4`.

@@ -1,4 +1,4 @@
-"""What machines leave on their disks that were cut off, or killed: the campaign gets it when it next has that disk.
+"""Files left on the disks of machines that were cut off or killed: the campaign gets them when it next has that disk.
 
 A mirror is held by whoever works in it, with a lock that ends with the process. One that nobody holds is sent as it is,
 as a machine's that has lost its part: cases and findings alone are taken, and what the campaign has is not taken again.

@@ -1,4 +1,4 @@
-"""What carries a machine's messages."""
+"""The link that carries a machine's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all machines of a campaign cover together."""
+"""The merged coverage of all machines of a campaign."""
 
 from __future__ import annotations
 

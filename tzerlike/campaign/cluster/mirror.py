@@ -1,4 +1,4 @@
-"""A machine's mirror of a campaign's directory: what is new in it, and what comes from elsewhere."""
+"""A machine's mirror of a campaign's directory: new local files, and files from other machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign on the machines of a Ray cluster, from the side of whoever began it."""
+"""A campaign on the machines of a Ray cluster, from the side of the command that started it."""
 
 from __future__ import annotations
 
@@ -176,11 +176,11 @@ class Cluster:
             if waiting and now - began > _WAITS:
                 waiting = False
                 if missing := sum(silence[part.node] > _WAITS / 2 for part in at_work.values()):
-                    self.tell(f"{missing} of {total} parts wait for a machine with {self.config.jobs} free cores")
+                    self.tell(f"{missing} of {total} shards wait for a machine with {self.config.jobs} free cores")
             if done:
                 last_end = now
             if at_work and min(now - last_end, *(silence[part.node] for part in at_work.values())) > _SILENT:
-                self.tell(f"{len(at_work)} of {total} parts have no machine any more, and the others are done")
+                self.tell(f"{len(at_work)} of {total} shards have no machine any more, and the others are done")
                 break
         if len(failed) == total:
             raise UserError(f"--cluster: no machine could take part; {failed[0]}")
@@ -202,7 +202,7 @@ class _Inside:
         try:
             ray.get(self._actor.__ray_ready__.remote(), timeout=_TO_BEGIN)
         except ray.exceptions.RayError as error:
-            raise UserError(f"--cluster: the coordinator does not begin: {_last_line(error)}") from error
+            raise UserError(f"--cluster: the coordinator does not start: {_last_line(error)}") from error
 
     def keep_books(self) -> dict[str, Any]:
         try:

@@ -1,5 +1,6 @@
-"""A campaign whose directory is outside of the cluster: machines leave their messages with an actor, which the
-coordinator asks for them."""
+"""A campaign whose directory is outside the cluster: machines leave their messages with an actor, which the coordinator
+polls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mirror and the campaign's own directory send each other: files, and where in them the bytes belong."""
+"""The messages between a mirror and the campaign's own directory: files, and where in them the bytes belong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tzerlike.core.storage import storage_error, write_whole
 LARGEST = 32 << 20
 """Bytes in a parcel, beyond which the rest waits for the next one."""
 
-ANOTHER = "another machine has this part of the campaign now"
+ANOTHER = "another machine has this shard of the campaign now"
 """Why a machine is to give up that was not heard of for a while; what it has found is taken all the same."""
 
 GROWING = "events.jsonl"

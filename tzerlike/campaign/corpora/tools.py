@@ -1,4 +1,4 @@
-"""Looking at a corpus, minimising one and merging several: `tzerlike corpus`."""
+"""Listing, minimizing and merging corpora: `tzerlike corpus`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The commands of `tzerlike`, a file for each group of them; main.py puts them together."""
+"""The commands of `tzerlike`, a file for each group of them; main.py combines them."""

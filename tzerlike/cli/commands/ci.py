@@ -1,6 +1,6 @@
 """`tzerlike ci`: fuzzing as a check of a CI service.
 
-Exit status: 0 nothing new, or every bundle as expected; 1 a new finding, or a bundle that is not; 2 usage or set-up;
+Exit status: 0 nothing new, or all bundles as expected; 1 a new finding, or a bundle that is not; 2 usage or set-up;
 130, 143, 129 after SIGINT, SIGTERM, SIGHUP, with everything saved.
 """
 
@@ -65,9 +65,9 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
         click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True),
         click.option("--budget", default=budget, show_default=True, help="Time for the campaign."),
         click.option("--iterations", type=int, default=None, help="Stop after this many pairs."),
-        click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the installed TVM]"),
+        click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]"),
         system_option,
-        click.option("--known", default="", help="known.toml of findings that are not new."),
+        click.option("--known", default="", help="known.toml, listing findings that are not new."),
         click.option("--harness", default=TIR, show_default=True, help="tir, graph, or plugin:name."),
         click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names."),
         click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
@@ -103,7 +103,7 @@ def pr(carry: Path, seed: int, against: str, **options: Any) -> None:
     """Run a short campaign on the carried corpus without changing it.
 
     Without a carried corpus, it starts from the built-in seeds. With --against, only findings that the other TVM does
-    not show are new, and if both are the same code, nothing is run.
+    not show are new, and if both have the same code, nothing runs.
     """
     state = Carry(carry)
     _run("pr", state, "none" if state.ids() else "builtin", seed, against, **options)

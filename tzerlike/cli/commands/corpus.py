@@ -1,4 +1,4 @@
-"""`tzerlike corpus`: what a campaign keeps, made small, or put together."""
+"""`tzerlike corpus`: listing, minimizing and merging corpora."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def corpus_list(directory: Path, as_json: bool) -> None:
 def corpus_minimize(directory: Path, out: Path | None, unconfined: bool, as_json: bool) -> None:
     """Find a small set of cases with the same coverage; DIRECTORY itself is not changed."""
     if out is not None and out.resolve() == directory.resolve():
-        raise UserError("--out: the directory itself; name another one, what is left out would be lost")
+        raise UserError("--out: this is the directory itself, and cases left out would be lost; name another one")
     files = case_files(directory)
     opened = partial(open_client, unconfined=unconfined, system=_system_of(directory))
     with progress("cases") as steps:

@@ -1,4 +1,4 @@
-"""`tzerlike coverage`: what of TVM's source a campaign has reached."""
+"""`tzerlike coverage`: the parts of TVM's source that a campaign has reached."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TABLES: dict[str, Callable[[BlockTally], list[Row]]] = {
 @click.option("--html", "page_file", type=click.Path(path_type=Path), default=None, help="Write a self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: all tables, lines included.")
 def coverage(campaign: Path, against: Path | None, by: str, match: str, page_file: Path | None, as_json: bool) -> None:
-    """Show which of TVM's source a campaign has reached, and which it has not."""
+    """Show which parts of TVM's source a campaign has reached, and which it has not."""
     covered = read_covered(campaign)
     other = None if against is None else read_covered(against)
     if other is not None and other.facts != covered.facts:
@@ -120,7 +120,7 @@ def _print_rows(tally: BlockTally, by: str, match: str, tried: Container[str]) -
 def _print_lines(tally: BlockTally, match: str) -> None:
     if not tally.places.line.any():
         raise UserError(
-            "--by line: the stock wheel has no line information; run the campaign on a build of `tvm build`"
+            "--by line: the stock wheel has no line information; run the campaign on a TVM from `tzerlike tvm build`"
         )
     if tally.other is None:
         for name, ranges in sorted(tally.unreached_lines().items()):

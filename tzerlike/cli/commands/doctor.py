@@ -1,4 +1,4 @@
-"""`tzerlike doctor`: what works on this machine, one line a check, and what to do about the rest."""
+"""`tzerlike doctor`: checks of this machine, one line each, and how to fix failures."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _tvm_pair() -> HealthCheck:
     seen = installed_pair()
     if advice := mismatch(seen):
         return HealthCheck("tvm", False, str(seen), advice)
-    never_tried = f"this TVM was never tried; tried ones are {', '.join(TVM.releases)}"
+    never_tried = f"this TVM has not been tried; these have: {', '.join(TVM.releases)}"
     return HealthCheck("tvm", seen.tvm in TVM.releases, str(seen), never_tried, needed=False)
 
 
@@ -69,7 +69,7 @@ def _memcov() -> HealthCheck:
 def _cache(cache_dir: Path) -> HealthCheck:
     free = shutil.disk_usage(cache_dir).free
     seen = f"{cache_dir}, {free >> 20} MiB free"
-    return HealthCheck("cache", free > 200 << 20, seen, "make room: a campaign writes some 10 MB an hour")
+    return HealthCheck("cache", free > 200 << 20, seen, "make room: a campaign writes about 10 MB an hour")
 
 
 def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[HealthCheck]:
@@ -88,14 +88,14 @@ def _live(cache_dir: Path, environment: Mapping[str, str]) -> list[HealthCheck]:
             "confinement",
             facts["confinement"] == "on",
             f"{facts['confinement']} for programs that are run",
-            "bundles from others run with --unconfined only; allow seccomp(2) in the container",
+            "bundles from others run only with --unconfined; allow seccomp(2) in the container",
             needed=False,
         ),
         HealthCheck(
-            "address randomisation",
+            "address randomization",
             facts["address_randomisation"] == "off",
             f"{facts['address_randomisation']} in the processes that run TVM",
-            "two runs with one seed may differ; allow personality(2), in a container --security-opt seccomp=unconfined",
+            "same seeds may give other runs; allow personality(2), in a container --security-opt seccomp=unconfined",
             needed=False,
         ),
     ]

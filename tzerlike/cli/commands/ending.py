@@ -1,4 +1,4 @@
-"""What a campaign ends with: its findings, and what to do next, once each."""
+"""The end of a campaign's output: its findings, and what to do next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ending(directory: CampaignDir) -> Iterator[str]:
     if not found:
         return
     yield ""
-    yield f"{number} finding{'' if number == 1 else 's'}; tier 1 is what users would meet"
+    yield f"{number} finding{'' if number == 1 else 's'}; tier 1 is what users can meet"
     ordered = sorted(found, key=lambda one: (_tier(one), one.kind, one.title, one.directory))
     for one in ordered[:_LISTED]:
         tier = f"tier {_tier(one)}" if _tier(one) < _UNKNOWN else "      "

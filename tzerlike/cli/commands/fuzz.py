@@ -78,11 +78,11 @@ _GROUPS = {
     "-o",
     default="campaign",
     show_default=True,
-    help="Directory, or a URI of fsspec (s3://, gs://, file://, ...).",
+    help="Directory, or an fsspec URI (s3://, gs://, file://, ...).",
 )
 @click.option("--resume", is_flag=True, help="Continue the campaign in --out, with its own options.")
 @click.option("--seed", "-s", type=int, default=None, help="Seed of all randomness; random by default.")
-@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]")
 @against_option
 @system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="Target to compile for.")
@@ -95,35 +95,33 @@ _GROUPS = {
     help="builtin, graph (lowered random models), tiles (TileLang's kernels), none, or a directory.",
 )
 @click.option("--corpus", default="", help="Campaign or corpus whose pairs are run first.")
-@click.option("--known", default="", help="known.toml of findings that are counted but get no bundle; see triage.")
+@click.option("--known", default="", help="known.toml, listing findings to count but not to bundle; see triage.")
 @click.option(
     "--n-max", type=int, default=4, show_default=True, help="Fruitless IR mutations before passes are mutated."
 )
 @click.option("--mutators", default="", help="Comma-separated names; all by default.")
-@click.option(
-    "--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators are used as well; repeatable."
-)
+@click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators are also used; repeatable.")
 @click.option(
     "--mutator-choice",
     type=click.Choice(MUTATOR_CHOICES),
     default="adaptive",
     show_default=True,
-    help="Prefer productive mutators, or draw all alike.",
+    help="Prefer productive mutators, or draw all equally often.",
 )
 @click.option(
     "--pass-mode",
     type=click.Choice(PASS_MODES),
     default="joint",
     show_default=True,
-    help="joint: mutate passes with programs; random: draw them anew; none: default pipeline alone; "
-    "paper: Algorithm 1 of the Tzer paper.",
+    help="joint: mutate passes with programs; random: draw new ones each time; none: only the default "
+    "pipeline; paper: Algorithm 1 of the Tzer paper.",
 )
 @click.option(
     "--feedback",
     type=click.Choice(FEEDBACK),
     default="coverage",
     show_default=True,
-    help="What decides which pairs are mutated further; none: only seeds, and coverage is just counted.",
+    help="How pairs are chosen for further mutation; none: mutate only seeds, and only count coverage.",
 )
 @click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names.")
 @click.option(
@@ -139,7 +137,11 @@ _GROUPS = {
     "--cluster", default="", help="Ray cluster to run on: auto for the one this machine is in, or [ray://]HOST:PORT."
 )
 @click.option(
-    "--nodes", type=int, default=1, show_default=True, help="Machines of the cluster, each with --jobs workers."
+    "--nodes",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Number of machines, each with --jobs workers.",
 )
 @click.option(
     "--shard",
@@ -154,8 +156,8 @@ _GROUPS = {
     "--harness",
     default=TIR,
     show_default=True,
-    help="tir: programs and passes; graph: whole models and Relax passes; arith: TVM's arithmetic analyzer "
-    "alone, on random integer expressions; or plugin:name.",
+    help="tir: programs and passes; graph: whole models and Relax passes; arith: only TVM's arithmetic "
+    "analyzer, on random integer expressions; or plugin:name.",
 )
 @unconfined_option
 @click.option(
@@ -181,7 +183,7 @@ def fuzz(
     config, left_out = _configured(campaign, given)
     part = _part(config, shard, cluster, given)
     if not part.alone and is_uri(out):
-        raise UserError("--out: a directory that all machines see goes with --shard, and no URI")
+        raise UserError("--out: --shard needs a directory that all machines see, not a URI")
     config = replace(config, nodes=config.nodes if cluster else part.nodes)
     console = Console(stderr=False)
     screen = make_screen(ui, console)
@@ -190,7 +192,7 @@ def fuzz(
         given |= {"nodes"} if "shard" in given else set()
         config = resolve(config, directory, resume=resume, given=given, alone=bool(cluster))
         if config.nodes > part.nodes and not cluster:
-            raise UserError(f"--shard: {out} is a campaign of {config.nodes} parts; say which one this is")
+            raise UserError(f"--shard: {out} is a campaign of {config.nodes} shards; say which one this is")
         api.tvm_of(config.tvm)  # a build that is missing is reported before anything is shown
         if ui != "none":
             print_line(console, f"campaign {out}, seed {config.seed}, {config.jobs} job{'s' * (config.jobs != 1)}")
@@ -217,7 +219,7 @@ def fuzz(
         if ui != "none":
             where = f" --cluster {cluster}" if cluster else "" if part.alone else f" --shard {shard}"
             go_on = f"tzerlike fuzz --out {shlex.quote(out)} --resume{where}"
-            print_line(console, f"interrupted; everything is saved, go on with: {go_on}")
+            print_line(console, f"interrupted; everything is saved, continue with: {go_on}")
         sys.exit(exit_status(done.stopped_by))
 
 
@@ -266,7 +268,7 @@ def _configured(options: Mapping[str, Any], given: frozenset[str]) -> tuple[Camp
 def _part(config: CampaignConfig, shard: str, cluster: str, given: frozenset[str]) -> Part:
     """Which of several machines this is; on a cluster none of them."""
     if (cluster and "shard" in given) or (not cluster and "nodes" in given):
-        raise UserError("--nodes: goes with --cluster, and --shard without; give one of the two")
+        raise UserError("--nodes is for campaigns with --cluster, and --shard for those without")
     return Part.of_text(shard, config.jobs)
 
 
@@ -342,10 +344,10 @@ def _summary(directory: CampaignDir, stats: Mapping[str, Any], out: str) -> Iter
     for problem in stats["problems"]:
         yield f"problem: {problem}"
     if faults := tally(stats):
-        yield f"faults of tzerlike's own: {faults}, kept in {out.rstrip('/')}/faults; please report them"
+        yield f"faults of tzerlike itself: {faults}, kept in {out.rstrip('/')}/faults; please report them"
     if line := warning(stats):
         yield line
     if is_uri(out):
-        yield f"to report and triage it, copy it here: tzerlike cluster fetch {shlex.quote(out)} DIRECTORY"
+        yield f"to report and triage it, make a local copy: tzerlike cluster fetch {shlex.quote(out)} DIRECTORY"
     else:
         yield from ending(directory)

@@ -1,4 +1,4 @@
-"""`tzerlike seeds`, `mutators` and `passes`: what there is on this machine."""
+"""`tzerlike seeds`, `mutators` and `passes`: lists of what is available."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from tzerlike.processes.caller import zygote_environment
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
 @click.option("--function", default=None, help="Function of the module; by default main or the only one.")
-@click.option("--tvm", default="", help="A build of `tzerlike tvm list`.  [default: the TVM that is installed]")
+@click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]")
 @system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
@@ -73,10 +73,9 @@ def run(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Test one case: a TVMScript file of yours, a case.json, a bundle or its id.
+    """Test one case: your TVMScript file, a case.json, a bundle or its id.
 
-    A file that imports, or makes its functions with helpers, runs in a child that may compute and read, and nothing
-    else.
+    A file that imports, or makes its functions with helpers, runs in a child that may only compute and read.
     """
     file = named(file)
     file = file / "case.json" if is_bundle(file) else file
@@ -142,7 +141,7 @@ def _say(judgement: Judged, out: Path | None, as_json: bool) -> None:
 @click.option(
     "--tvm",
     default="",
-    help="A TVM of `tzerlike tvm list`, or `all` to compare them.  [default: the TVM that is installed]",
+    help="A TVM from `tzerlike tvm list`, or `all` to compare them.  [default: the installed TVM]",
 )
 @click.option(
     "--python",
@@ -190,7 +189,7 @@ def _histories(
     """The table's rows; a TVM that cannot be asked goes into `missing`, with the reason."""
     for result in results:
         if isinstance(result.bundle, FaultBundle):
-            raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike's own, whatever the TVM")
+            raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike, which does not depend on the TVM")
     with ExitStack() as scope:
         environment, guests = zygote_environment(), []
         home = scope.enter_context(Guest(Path(sys.executable), environment))

@@ -29,7 +29,7 @@ from tzerlike.processes.signals import exit_status
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
-    """Shrink bundles that keep showing the same finding: reduced/ has the result, report.md describes it.
+    """Shrink bundles, keeping the finding the same; reduced/ has the result, report.md describes it.
 
     Wrong code and ill-typed IR are bisected too.
 

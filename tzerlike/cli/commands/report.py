@@ -1,4 +1,4 @@
-"""`tzerlike report`: a campaign for people to read."""
+"""`tzerlike report`: a campaign, or the report of a bundle."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from tzerlike.reporting.text import summary
 def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
     """Show a campaign, running or finished: coverage, speed, yields and findings.
 
-    Of a bundle, or of an id, print the report as it stands, with the reduced program and the culprit pass where
-    they are known.
+    For a bundle or an id, print its report, with the reduced program and the culprit pass if they are known.
     """
     directory = named(directory)
     if is_bundle(directory):

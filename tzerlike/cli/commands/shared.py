@@ -1,4 +1,4 @@
-"""What several commands read and print alike."""
+"""Options and output that several commands share."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ system_option = click.option(
 against_option = click.option(
     "--against",
     default="",
-    help="Another TVM of `tzerlike tvm list`, or installed: favour code that it does not have, and report which "
-    "findings it shows as well.",
+    help="Another TVM from `tzerlike tvm list`, or installed: prefer code that it does not have, and report which "
+    "findings it also shows.",
 )
 """The option of commands that tell a regression from what has been there before."""
 

@@ -1,4 +1,4 @@
-"""`tzerlike triage`: what campaigns found, a bug at a time."""
+"""`tzerlike triage`: findings of campaigns, grouped by bug."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from tzerlike.reporting.triage.sightings import collect
 @click.command()
 @click.argument("dirs", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option(
-    "--known", "known_file", type=click.Path(path_type=Path), default=None, help="known.toml of findings to hide."
+    "--known",
+    "known_file",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="known.toml, listing findings to hide.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, known groups included.")
 def triage(dirs: tuple[Path, ...], known_file: Path | None, as_json: bool) -> None:

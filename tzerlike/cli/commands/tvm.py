@@ -1,4 +1,4 @@
-"""`tzerlike tvm`: the TVMs to test besides the one that is installed: from wheels, of others, built from source."""
+"""`tzerlike tvm`: TVMs to test besides the installed one: from wheels, from environments, built from source."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tvm() -> None:
 
 @tvm.command("build")
 @click.option("--source", type=click.Path(path_type=Path), default=None, help="Source tree; by default a known one.")
-@click.option("--name", default=None, help="Its name.  [default: TVM's version, or the tree's directory]")
+@click.option("--name", default=None, help="Name of the build.  [default: TVM's version, or the tree's directory]")
 @click.option("--jobs", type=click.IntRange(1, 1024), default=None, help="Parallel compilers.  [default: cores]")
 @click.option("--asan", is_flag=True, help="With AddressSanitizer, which stops at the first bad access.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -80,9 +80,9 @@ def build(source: Path | None, name: str | None, jobs: int | None, asan: bool, a
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def add(name: str, wheel: str, ffi: str, python: Path | None, as_json: bool) -> None:
-    """Add an existing TVM for `--tvm NAME`: a release, or the one of your environment."""
+    """Add an existing TVM for `--tvm NAME`: a release, or the TVM of your environment."""
     if bool(wheel) == (python is not None):
-        raise UserError("tvm add takes one of --wheel and --python")
+        raise UserError("tvm add needs exactly one of --wheel and --python")
     screen = _Screen()
     adder = Adder(open_store(), whole_environment(), screen.tell)
     try:
@@ -116,7 +116,7 @@ def list_builds(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows))
     elif not rows:
-        click.echo("none yet; tzerlike tvm add and tzerlike tvm build make one")
+        click.echo("none yet; create one with tzerlike tvm add or tzerlike tvm build")
     else:
         for row in rows:
             row["size"] = f"{row['bytes'] / 1e9:.1f} GB"
@@ -142,7 +142,7 @@ def _lines_of_features(made: Mapping[str, Any]) -> Iterator[str]:
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def remove(name: str, as_json: bool) -> None:
-    """Remove a TVM; an environment of yours is left alone."""
+    """Remove a TVM; your own environment is left alone."""
     freed = open_store().remove(name)
     click.echo(json.dumps({"name": name, "freed": freed}) if as_json else f"{name} removed, {freed / 1e9:.1f} GB freed")
 

@@ -1,1 +1,1 @@
-"""Where in TVM's source the blocks of coverage lie, and what of it a campaign has reached."""
+"""Source locations of covered blocks, and which parts of TVM's source a campaign has reached."""

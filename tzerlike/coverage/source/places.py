@@ -1,4 +1,4 @@
-"""The place of each block in the source, as far as it is known, and a file to keep that in."""
+"""The source location of each block, as far as it is known, and a file to keep these in."""
 
 from __future__ import annotations
 

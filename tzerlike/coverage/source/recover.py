@@ -1,4 +1,4 @@
-"""Places of the blocks of a stripped library, as far as what is left in it shows.
+"""Source locations of the blocks of a stripped library, as far as its contents show them.
 
 Code stands in the order in which it was linked, object file after object file in the order of their paths, and most of
 TVM's hold checks, whose messages carry the path of the source. So code between two references to the same path is that

@@ -1,4 +1,4 @@
-"""Places of the edges of an instrumented library, by its debug information."""
+"""Source locations of the edges of an instrumented library, from its debug information."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def symbolised(library: Path, addresses: npt.NDArray[np.uint64], symbolizer: str
         done = subprocess.run(command, stdin=asked, capture_output=True, check=False)
     lines = done.stdout.decode(errors="replace").splitlines()
     if done.returncode != 0 or len(lines) != 2 * len(addresses):
-        raise UserError(f"{library}: {Path(symbolizer).name} cannot tell its places")
+        raise UserError(f"{library}: {Path(symbolizer).name} cannot find its source locations")
     mangled, function = numbered([name if name != "??" else "" for name in lines[0::2]])
     where = [_LINE.match(text) for text in lines[1::2]]
     files, file = numbered([_shortened(match[1], prefix) if match else "" for match in where])

@@ -1,4 +1,4 @@
-"""What a set of reached blocks comes to by directory, file, function, pass and line; and what two sets differ in."""
+"""Totals of a set of reached blocks by directory, file, function, pass and line, and the difference of two sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with larger shapes, on the text of a program: what runs for a microsecond tells nothing of its speed.
+"""Programs with larger shapes, changed in their text: a run of a microsecond says nothing about speed.
 
 Every integer that is a multiple of the extent of a loop grows by one factor: extents of other loops and of buffers,
 strides, bounds of conditions. What comes out is another program. The interpreter says whether it is defined.

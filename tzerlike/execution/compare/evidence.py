@@ -1,4 +1,4 @@
-"""What a bundle of wrong code needs besides its case: the inputs, and what the program computes on them."""
+"""The evidence in a bundle of wrong code besides its case: the inputs, and the expected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program is run on: arguments drawn from a seed, so that NaN and infinity do not arise.
+"""Inputs of a program: arguments drawn from a seed, so that NaN and infinity do not arise.
 
 The aim is NNSmith's (Liu et al., ASPLOS 2023, section 3.3): inputs on which a program computes ordinary numbers. A
 scheme is a class of values; when the reference meets an exceptional value under one, the next is tried.

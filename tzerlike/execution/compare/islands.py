@@ -1,4 +1,4 @@
-"""Memory that code which writes where it may not does not reach unnoticed.
+"""Guarded memory, in which stray writes of compiled code are noticed.
 
 Compiled code gets its buffers on islands, between pages that nobody may touch: what strays far from a buffer dies of
 it. What the buffers are compared with is in pages that cannot be written to, shapes and all. Nothing of NumPy's own

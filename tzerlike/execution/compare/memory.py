@@ -1,4 +1,4 @@
-"""The arguments of a call in memory, and what a build has made of them, compared element by element."""
+"""The arguments of a call in memory, and a build's results, compared element by element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child does with a case that compiled: interpret the program, run both builds, compare.
+"""A child's work on a case that compiled: interpret the program, run both builds, compare.
 
 The interpreter decides. A program that it does not call defined on these inputs is not run at all, since
 running it could do anything; one that is over the step budget is run, and both builds are compared with each other.

@@ -1,4 +1,4 @@
-"""Two builds of one program side by side: which is the slower, and do both compute what the program says?"""
+"""Two builds of one program side by side: which is slower, and do both compute what the program means?"""
 
 from __future__ import annotations
 

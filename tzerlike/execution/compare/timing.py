@@ -1,4 +1,4 @@
-"""How long two builds of one program take: a cheap first look, and runs in turn where that gives reason to."""
+"""Timing of two builds of one program: a cheap first look, and alternating runs if that gives reason to."""
 
 from __future__ import annotations
 

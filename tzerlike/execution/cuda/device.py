@@ -1,4 +1,4 @@
-"""A device to run kernels on, as a worker sees it: behind a process that can be lost."""
+"""A device to run kernels on, as a worker sees it: behind a process that may be lost."""
 
 from __future__ import annotations
 

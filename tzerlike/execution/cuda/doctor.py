@@ -1,4 +1,4 @@
-"""What this machine can do for `--target cuda`; CUDA is started in a process of its own, and only where it is."""
+"""Checks of this machine for `--target cuda`; CUDA is started in a separate process, and only if there is a GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def examine_cuda(driver: Path = DRIVER) -> list[HealthCheck]:
 def _compiler() -> HealthCheck:
     toolchain = find_cuda_toolchain()
     if toolchain is None:
-        seen = "none; --target cuda generates source and does not compile it"
+        seen = "none; --target cuda generates source but does not compile it"
         advice = "pip install 'tzerlike[cuda]' for NVRTC, or put nvcc on the PATH"
         return HealthCheck("cuda compiler", False, seen, advice, needed=False)
     share = "" if toolchain.compiler is CudaCompiler.NVRTC else ", for one case in eight"
@@ -30,16 +30,16 @@ def _compiler() -> HealthCheck:
 def _device(driver: Path) -> HealthCheck:
     found = devices(driver)
     if not found:
-        seen = "none; kernels are not run, they are interpreted as the device passes leave them"
+        seen = "none; kernels are not run but interpreted, in the form that the device passes leave"
         return HealthCheck("cuda device", False, seen, needed=False)
     device = Device(target_text("cuda"))
     fault = device.fault()
     device.close()
     if fault:
         seen = f"{', '.join(found)}; a kernel for {DEFAULT_ARCH} does not run: {fault}"
-        advice = "name another architecture with --arch; kernels take pip install 'tzerlike[cuda]', or nvcc on the PATH"
+        advice = "name another architecture with --arch; kernels need 'tzerlike[cuda]' or nvcc on the PATH"
         return HealthCheck("cuda device", False, seen, advice, needed=False)
     beside = (
-        "" if shutil.which(memcheck.COMPUTE_SANITIZER) else f"; no {memcheck.COMPUTE_SANITIZER} to say more of findings"
+        "" if shutil.which(memcheck.COMPUTE_SANITIZER) else f"; no {memcheck.COMPUTE_SANITIZER} for details of findings"
     )
     return HealthCheck("cuda device", True, f"{', '.join(found)}; kernels run and are compared{beside}", needed=False)

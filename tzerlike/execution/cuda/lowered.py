@@ -1,4 +1,4 @@
-"""What the device passes make of a kernel, judged without a device: interpreted, and compared with the program.
+"""A kernel as the device passes leave it, judged without a device: interpreted, and compared with the program.
 
 By the time that reductions over threads are lowered, barriers have been placed, memory has been shared out and loops
 have become threads, vectors and copies; the kernel is still one function with the parameters of the program. Where a

@@ -1,4 +1,4 @@
-"""What NVIDIA's compute-sanitizer says of a kernel, where it is installed: bad accesses, races, misused barriers.
+"""The messages of NVIDIA's compute-sanitizer on a kernel, if it is installed: bad accesses, races, misused barriers.
 
 It runs a bundle's `repro.py`. What it says is more for a reader, and no part of what a finding is.
 """

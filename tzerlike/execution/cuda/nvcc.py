@@ -1,4 +1,4 @@
-"""nvcc as a program: the slower way to the same answer, for machines that have no NVRTC."""
+"""nvcc as a program: slower, with the same answer, for machines that have no NVRTC."""
 
 from __future__ import annotations
 

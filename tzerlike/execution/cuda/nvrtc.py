@@ -1,4 +1,4 @@
-"""NVRTC through ctypes: CUDA source in, what the compiler says of it out. Starts no CUDA and needs no GPU.
+"""NVRTC through ctypes: CUDA source in, the compiler's messages out. Starts no CUDA and needs no GPU.
 
 Most of what compiling takes is reading the headers of the C++ library that generated source includes for the names of
 integer types: 1.8 s of processor time on the machine this was measured on, and 0.04 s with headers that have these

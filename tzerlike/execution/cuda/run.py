@@ -1,4 +1,4 @@
-"""What the process that runs kernels does with a case: compile it, run it on the device, compare, time.
+"""A case in the process that runs kernels: compile it, run it on the device, compare, time.
 
 The inputs and what the program computes on them are in an archive like that of a bundle. Where the program launches no
 threads of its own, passes of the case did, and the same program is compiled for the host too: the two targets have to

@@ -1,4 +1,4 @@
-"""Whether a CUDA compiler takes the source that TVM generated, and in which words it refuses."""
+"""Whether a CUDA compiler accepts the source that TVM generated, and with which message it refuses."""
 
 from __future__ import annotations
 

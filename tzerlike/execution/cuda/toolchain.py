@@ -1,4 +1,4 @@
-"""Where a CUDA compiler is: NVRTC as a library, or nvcc as a program, with the headers that go with it.
+"""The CUDA compiler: NVRTC as a library, or nvcc as a program, with the matching headers.
 
 Looked for, in this order: NVRTC of NVIDIA's wheels (`pip install 'tzerlike[cuda]'`), NVRTC of an installed toolkit,
 nvcc on the PATH. NVRTC comes first since it answers some ten times as fast.

@@ -1,1 +1,1 @@
-"""Along the passes of a compilation: the program is looked at after each one, to find the culprit of a finding."""
+"""The passes of a compilation, one by one: the program is examined after each, to find the culprit of a finding."""

@@ -1,4 +1,4 @@
-"""Having a child walk along the passes of a case, and making out what it died of if it did."""
+"""Has a child walk along the passes of a case, and finds out what killed it if it died."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a pass that made an index wrong was misled by the simplification of iterators that it goes by."""
+"""Whether a pass that made an index wrong was misled by the simplification of iterators that it relies on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk itself: compile a case under an instrument that keeps every module, then look for the turn.
+"""The walk itself: compile a case under an instrument that keeps every module, then look for the culprit.
 
 Runs in a child with limits, since it may die like the case itself.
 """

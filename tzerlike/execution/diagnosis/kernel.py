@@ -1,4 +1,4 @@
-"""Where a kernel's meaning is lost on its way through the passes of the default pipeline."""
+"""Where a kernel loses its meaning in the passes of the default pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pass wrong or slow code is due to, as a name that can be part of a signature.
+"""The culprit pass of wrong or slow code, as a name that can be part of a signature.
 
 Wrong code is judged on the way: the interpreter says after which pass the program means something else
 (tzerlike.findings.bisect). Where it cannot say, and for slow code, the same program is built with fewer passes.

@@ -1,4 +1,4 @@
-"""Whether a program still means what it meant: the interpreter's answer on the same inputs."""
+"""Whether a program still means the same: the interpreter's answer on the same inputs."""
 
 from __future__ import annotations
 

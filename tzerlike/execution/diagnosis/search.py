@@ -1,4 +1,4 @@
-"""The search for the step that brings a fault about, over steps that are looked at only when they are asked for."""
+"""The search for the step that causes a fault, over steps that are examined only on demand."""
 
 from __future__ import annotations
 

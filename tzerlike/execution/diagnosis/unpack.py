@@ -1,4 +1,4 @@
-"""A function whose arguments were packed, with its first parameters again: what the interpreter can call."""
+"""A function whose arguments were packed, with its original parameters again, for the interpreter to call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a walk along the passes of a compilation brought to light: a plain value, in JSON both ways."""
+"""The result of a walk along the passes of a compilation: a plain value, in JSON both ways."""
 
 from __future__ import annotations
 

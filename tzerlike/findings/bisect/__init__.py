@@ -1,1 +1,1 @@
-"""Which step of a compilation is guilty of a bundle's finding, as a command: its answer is the bundle's bisect.json."""
+"""`tzerlike bisect`: the step of a compilation that is guilty of a bundle's finding, written to bisect.json."""

@@ -1,4 +1,4 @@
-"""What `tzerlike bisect` does: one bundle after another, each in a worker process."""
+"""The work of `tzerlike bisect`: one bundle after another, each in a worker process."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def bisect_bundles(
     with open_client(system=system_of(filter(None, bundles.values()))) as client:
         for path in counted(paths, steps):
             bundle = bundles[path]
-            result = Bisected(path, "no finding of a compilation") if bundle is None else _bisected(bundle, client)
+            result = Bisected(path, "not a finding of a compilation") if bundle is None else _bisected(bundle, client)
             tell(result)
             results.append(result)
     return results

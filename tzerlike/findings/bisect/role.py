@@ -1,4 +1,4 @@
-"""One bundle bisected: what the role `bisect` does, in a worker process."""
+"""Bisection of one bundle: the role `bisect` of a worker process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bisection found out about a bundle: `bisect.json` in its directory."""
+"""The result of a bisection: `bisect.json` in the bundle's directory."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class Bisection:
             Change.UNDEFINED: "after it the program has undefined behavior",
             Change.ILL_FORMED: "it makes the program ill-formed",
             Change.ILL_TYPED: f"it makes the program ill-typed ({self.detail})",
-            Change.LEFTOVER: f"it leaves what it is there to remove ({self.detail})",
+            Change.LEFTOVER: f"it leaves what it should remove ({self.detail})",
             Change.DIED: "the compiler dies in it",
             Change.RAISED: "it raises",
-            Change.NONE: "found by building with less",
+            Change.NONE: "found by building with fewer passes",
         }[self.change]
         if self.index is None and "." in self.guilty and self.build != BASELINE:
-            what = "without it the finding is gone"
+            what = "without it the finding disappears"
         build = ", in the baseline build" if self.build == BASELINE else ""
         return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"
 

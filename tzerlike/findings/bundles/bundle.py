@@ -1,4 +1,4 @@
-"""Bundles: everything that a finding needs to be seen again, as plain files that run nothing when read."""
+"""Bundles: everything needed to reproduce a finding, as plain files; reading them runs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundle of what occurred in a compilation: confirmed as a replay will run it, then written."""
+"""The bundle of a finding from a compilation: confirmed as a replay will run it, then written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundle of what a probe found: confirmed by looking again, then written."""
+"""The bundle of a probe's finding: confirmed by examining it again, then written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shortest pass sequence that still makes TVM fail: what an internal error has to show before it is reported.
+"""The shortest pass sequence with which TVM still fails: required before an internal error is reported.
 
 A failure that takes a string of passes in an order that nobody uses says little about any of them. One that
 the program gives by itself, or with a pass or two in front of the default pipeline, is somebody's bug.

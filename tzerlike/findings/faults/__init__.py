@@ -1,1 +1,1 @@
-"""Faults of our own: what they occurred on, kept so that they can be run again, and how many there are."""
+"""Faults of tzerlike itself: kept with their cases so that they can be run again, and counted."""

@@ -77,8 +77,8 @@ def warning(stats: Mapping[str, Any]) -> str:
     if rate <= TOLERATED:
         return ""
     return (
-        f"WARNING: tzerlike itself failed on {rate:.1%} of its last iterations; this campaign tests less than it seems "
-        "to. Please report what is in its faults/"
+        f"WARNING: tzerlike itself failed on {rate:.1%} of its last iterations; this campaign tests less than it "
+        "seems to. Please report the bundles in its faults/"
     )
 
 

@@ -1,4 +1,4 @@
-"""A fault as files: `faults/<signature>/` in a campaign's directory, with what it takes to run it again.
+"""A fault as files: `faults/<signature>/` in a campaign's directory, with everything needed to run it again.
 
 fault.json    what failed, where, and in which campaign
 case.json     the case, where there was one

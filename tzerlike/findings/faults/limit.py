@@ -1,4 +1,4 @@
-"""An end to loops of our own: a process that computes for too long in one go gets a fault."""
+"""A limit on loops of tzerlike itself: a process that computes for too long in one go gets a fault."""
 
 from __future__ import annotations
 

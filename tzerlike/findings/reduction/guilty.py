@@ -1,4 +1,4 @@
-"""The passes that a finding is blamed on, without the others: what most long sequences come down to."""
+"""Sequences of only the blamed passes: most long sequences reduce to these."""
 
 from __future__ import annotations
 

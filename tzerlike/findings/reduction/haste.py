@@ -1,4 +1,4 @@
-"""The search for a smaller program that hangs or takes all memory: under a part of the limit that it takes all of.
+"""The search for a smaller program that hangs or takes all memory: with a part of the limit that the finding uses up.
 
 What shows under a part need not show under all of it: of the ever smaller programs that such a search accepts, the last
 one that does is found by bisection (tzerlike.core.shrink.last_that).

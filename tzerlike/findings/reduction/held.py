@@ -1,4 +1,4 @@
-"""What the environment of a bundle holds, made smaller: of the calls on a schedule a finding seldom needs all."""
+"""Reduction of the data in a bundle's environment: a finding seldom needs all calls on a schedule."""
 
 from __future__ import annotations
 

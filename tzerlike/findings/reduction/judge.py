@@ -1,4 +1,4 @@
-"""What must stay while a bundle is reduced: its signature, judged as its campaign did, and a well-formed program."""
+"""What must stay the same while a bundle is reduced: its signature, judged as in its campaign, and well-formedness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A directory put in place of another, so that one of the two is there whenever the process is killed."""
+"""Replacing a directory by another, so that one of the two exists whenever the process is killed."""
 
 from __future__ import annotations
 

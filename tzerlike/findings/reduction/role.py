@@ -1,4 +1,4 @@
-"""One bundle reduced: what the role `reduce` does, in a worker process."""
+"""Reduction of one bundle: the role `reduce` of a worker process."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def reduce_bundle(
 def _late(patience: _Patience) -> str:
     if patience.interrupted or patience.over <= _SAID:
         return ""
-    return f"{patience.over:.0f} s beyond its budget, to confirm and write the program"
+    return f"{patience.over:.0f} s over its budget, to confirm and write the program"
 
 
 def _reported(faults: list[str]) -> str:

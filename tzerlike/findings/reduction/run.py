@@ -1,4 +1,4 @@
-"""What `tzerlike reduce` does: bundles go to worker processes, one each, and the answers come in order."""
+"""The work of `tzerlike reduce`: bundles go to worker processes, one each, and the answers come in order."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _looked_at(path: Path) -> tuple[Bundle | None, Reduction]:
     """Read a bundle; None in its place where there is nothing to reduce."""
     bundle = load_bundle(path)
     if isinstance(bundle, OtherBundle):
-        why = "it was reduced when it was found"
+        why = "it was reduced when found"
         return None, Reduction(path, bundle.harness.name, bundle.signature, "left alone", why)
     if path.name == REDUCED and (path.parent / "case.json").is_file():
         return None, Reduction(path, bundle.kind, bundle.signature, "left alone", "it is a reduced bundle")
@@ -174,7 +174,7 @@ class _Desk:
             self.results[index] = replace(self.results[index], status="failed", why=why)
         elif packet["event"] == "exited":
             if packet["signal"] and self.results[index].status == "not begun":
-                why = f"TVM died of {signal.Signals(packet['signal']).name} while a smaller program was made"
+                why = f"TVM died of {signal.Signals(packet['signal']).name} while making a smaller program"
                 self.results[index] = replace(self.results[index], status="failed", why=why)
             del self.under_way[slot]
             self.tell(self.results[index])

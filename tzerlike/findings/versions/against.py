@@ -1,4 +1,4 @@
-"""Which of a campaign's findings another TVM shows as well."""
+"""Which of a campaign's findings also show on another TVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bundles do on several versions of TVM: a table, and from it where a bug came in and went."""
+"""Bundles on several versions of TVM: a table, and from it when a bug appeared and disappeared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking another Python what its TVM does with a bundle."""
+"""Asking another Python how its TVM behaves on a bundle."""
 
 from __future__ import annotations
 

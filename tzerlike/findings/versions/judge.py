@@ -1,4 +1,4 @@
-"""What a child of the other Python does with a case: load, apply the passes, build, and compare with known values."""
+"""A case in a child of the other Python: load, apply the passes, build, and compare with known values."""
 
 from __future__ import annotations
 

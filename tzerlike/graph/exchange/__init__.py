@@ -1,1 +1,1 @@
-"""Models as files of other frameworks: written by rows of our own, so that TVM's importers can be judged."""
+"""Models as files of other frameworks: written by our own rows, so that TVM's importers can be judged."""

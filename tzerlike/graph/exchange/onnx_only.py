@@ -1,4 +1,4 @@
-"""Calls of operators that ONNX has and TVM's graph level has not, or not like that: importers put them together.
+"""Calls of operators that ONNX has and TVM's graph level lacks or defines otherwise: importers compose them.
 
 There is no row to judge them by: ONNX Runtime and what TVM imports are compared with each other.
 """

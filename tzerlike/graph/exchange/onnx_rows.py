@@ -1,4 +1,4 @@
-"""Each operator in ONNX's words, from ONNX's definitions; of several ways to say it, all.
+"""Each operator in ONNX, from ONNX's definitions, in every form in which it can be expressed.
 
 A form is given the call to write and its attributes. It returns the names of the outputs; None where ONNX has no words
 for this call, or not in this opset.

@@ -1,4 +1,4 @@
-"""Tensors of nothing but attributes; the caller makes the dtype."""
+"""Tensors made from attributes alone; the caller applies the dtype."""
 
 from __future__ import annotations
 

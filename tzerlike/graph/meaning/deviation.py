@@ -1,4 +1,4 @@
-"""How far off results may be that are made of differences of large numbers; `step` is the unit of roundings.
+"""Error bounds of results that are differences of large numbers; `step` is the unit of rounding.
 
 A variance may be had as the mean of squares less the square of the mean, which is off by roundings of the squares.
 """

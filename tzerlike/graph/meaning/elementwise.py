@@ -1,4 +1,4 @@
-"""Element by element."""
+"""Elementwise operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients, and what does nothing outside of training."""
+"""Gradients, and operators that do nothing outside training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements by their indices."""
+"""Operators that access elements by index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements moved."""
+"""Operators that move elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers, with loops over kernels' places instead of tricks."""
+"""Layers, with plain loops over the positions of kernels."""
 
 from __future__ import annotations
 

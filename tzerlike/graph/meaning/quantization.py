@@ -1,4 +1,4 @@
-"""Numbers of few bits."""
+"""Quantized numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Along axes."""
+"""Operators along axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Domains of axes: one, some, all in some order, and where new ones go."""
+"""Domains of axes: one, some, all in some order, and positions of new ones."""
 
 from __future__ import annotations
 

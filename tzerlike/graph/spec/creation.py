@@ -1,4 +1,4 @@
-"""Operators that make a tensor of nothing but attributes, or of the shape of another."""
+"""Operators that make a tensor from attributes alone, or in the shape of another."""
 
 from __future__ import annotations
 

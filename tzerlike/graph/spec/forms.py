@@ -1,4 +1,4 @@
-"""What models have beside operators: tuples, a choice between two computations, and casts.
+"""Forms of models other than operators: tuples, a choice between two computations, and casts.
 
 Each has a row like an operator, and means what NumPy says of it; `tzerlike.graph.bodies` and
 `tzerlike.graph.relax` say how it is written. What only one branch of `if` takes is computed in that branch.

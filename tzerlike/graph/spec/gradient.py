@@ -1,4 +1,4 @@
-"""Gradients that TVM has as operators of their own, and marks for its pass that makes gradients."""
+"""Gradients that are operators of TVM, and marks for its gradient pass."""
 
 from __future__ import annotations
 

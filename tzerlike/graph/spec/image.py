@@ -1,4 +1,4 @@
-"""Images, resized and sampled."""
+"""Resizing and sampling of images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that look up or put elements by indices, or put them in order."""
+"""Operators that look up, place or sort elements."""
 
 from __future__ import annotations
 

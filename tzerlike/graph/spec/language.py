@@ -1,4 +1,4 @@
-"""What a row says about an operator."""
+"""The language in which a row describes an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What terms may call, beyond Python's own: functions of shapes and lists of axes."""
+"""Functions that terms may call in addition to Python's own: on shapes and lists of axes."""
 
 from __future__ import annotations
 

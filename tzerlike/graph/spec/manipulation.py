@@ -1,4 +1,4 @@
-"""Operators that move elements, and compute nothing."""
+"""Operators that only move elements."""
 
 from __future__ import annotations
 

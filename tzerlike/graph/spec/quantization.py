@@ -1,4 +1,4 @@
-"""Numbers of few bits: a scale and a zero point, for the whole tensor or along an axis."""
+"""Quantized numbers: a scale and a zero point, for the whole tensor or along an axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that take axes away, or run along one."""
+"""Operators that remove axes, or work along one."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The harness for whole models: Relax, its passes, and what its builds compute."""
+"""The harness for whole models: Relax, its passes, and the results of its builds."""

@@ -1,4 +1,4 @@
-"""Who wrong results of a model are due to."""
+"""The culprit of wrong results of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The builds of a model in a child, what they compute, and how that differs from what NumPy does."""
+"""The builds of a model in a child, their results, and how these differ from NumPy's."""
 
 from __future__ import annotations
 

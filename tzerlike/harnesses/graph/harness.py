@@ -130,9 +130,9 @@ class GraphHarness(CaseHarness):
         if source == "none":
             return [], []
         if source != "builtin":
-            raise UserError(f"--seeds {source}: models are drawn; builtin alone has a meaning with --harness graph")
+            raise UserError(f"--seeds {source}: models are generated; --harness graph works only with builtin")
         if kind_of_target(target) != _LLVM:
-            raise UserError(f"--target {target}: models are built for llvm alone")
+            raise UserError(f"--target {target}: models are built only for llvm")
         menu = Menu(list(ROWS.values()))
         drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
         named = ((f"model{n}", prepared(model, ROWS, 0)) for n, model in enumerate(drawn) if not oversized(model))

@@ -1,4 +1,4 @@
-"""Who made what a pass of Relax fails on: the passes of a build, watched while it is done once more."""
+"""Which pass made the IR on which a Relax pass fails: the passes of a build, watched while it runs once more."""
 
 from __future__ import annotations
 

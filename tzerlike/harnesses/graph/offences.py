@@ -1,4 +1,4 @@
-"""What no pass may do to a model, looked at in a child, and said in the source of a test."""
+"""Broken invariants of passes on models, checked in a child, and expressed as source of a test."""
 
 from __future__ import annotations
 

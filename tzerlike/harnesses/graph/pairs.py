@@ -54,7 +54,7 @@ class GraphPairs:
     def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
         unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE, *LOSSES}]
         if unknown:
-            raise UserError(f"--mutators: no mutator {unknown[0]!r} of models; there are {', '.join(MODEL_MUTATORS)}")
+            raise UserError(f"--mutators: no model mutator {unknown[0]!r}; there are {', '.join(MODEL_MUTATORS)}")
         self._rules = rules_for_gradients() if "model-gradients" in oracles else frozenset()
         disruptive = DISRUPTIVE if "model-refusals" in oracles else ()
         self.mutators = tuple(names) or (*MODEL_MUTATORS, *disruptive, *(LOSSES if self._rules else ()))

@@ -1,4 +1,4 @@
-"""The passes of Relax that take no arguments, and sequences of them."""
+"""The Relax passes that take no arguments, and sequences of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of a model as the texts of a bundle hold it: Python source that makes a module without tzerlike."""
+"""The program of a model in the texts of a bundle: Python source that makes a module without tzerlike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TVM says where it does not support a model, and says so: no error of its own."""
+"""Messages in which TVM says that it does not support a model: these are not errors."""
 
 from __future__ import annotations
 

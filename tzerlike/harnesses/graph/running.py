@@ -1,4 +1,4 @@
-"""What a child does with a model: build it, and compare what the build computes with NumPy."""
+"""A model in a child: build it, and compare the results of the build with NumPy's."""
 
 from __future__ import annotations
 

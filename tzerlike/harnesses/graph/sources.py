@@ -1,4 +1,4 @@
-"""Source that makes the values of what comes into a model."""
+"""Source code that makes the input values of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of a bundle of a model: TVMScript, and a script that takes tvm and numpy alone."""
+"""The texts in a model's bundle: TVMScript, and a script that needs only tvm and numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that are to be refused: what is wrong with a refusal, and with none."""
+"""Calls that TVM should refuse: what is wrong with a refusal, and with its absence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking along the steps of a case of a model: where it raises, what is ill-formed behind, what computes otherwise."""
+"""Walking along the steps of a model's case: which raises, which leaves ill-formed IR, which changes the results."""
 
 from __future__ import annotations
 

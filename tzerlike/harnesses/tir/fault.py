@@ -1,4 +1,4 @@
-"""A mutation that a fault occurred in, done again in a child."""
+"""A mutation in which a fault occurred, repeated in a child."""
 
 from __future__ import annotations
 

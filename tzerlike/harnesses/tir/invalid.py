@@ -1,4 +1,4 @@
-"""The parts of a `repro.py` that shows a pass which leaves invalid IR: an instrument that looks for just that."""
+"""The parts of a `repro.py` for a pass that leaves invalid IR: an instrument that looks for just that."""
 
 from __future__ import annotations
 

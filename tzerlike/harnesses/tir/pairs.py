@@ -1,4 +1,4 @@
-"""Tensor IR in a campaign: PrimFuncs, the mutators of them, and the passes that apply."""
+"""Tensor IR in a campaign: PrimFuncs, their mutators, and the applicable passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source text that the scripts of several kinds of findings have in common."""
+"""Source text shared by the scripts of several kinds of findings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The regression test of what occurred in a compilation, in the style of TVM's own: pytest, tvm and numpy, the program
-as TVMScript.
+"""The regression test of a finding from a compilation, in the style of TVM's own: pytest, tvm and numpy, the program as
+TVMScript.
 
 It fails, or takes the process with it, as long as the bug is there. One of a build that does not end well is cured by
 another program, one of wrong code by the right results.

@@ -1,4 +1,4 @@
-"""The regression tests of modules: of what a pass leaves, and of what comes back from TVMScript."""
+"""The regression tests of modules: the output of a pass, and round trips through TVMScript."""
 
 from __future__ import annotations
 

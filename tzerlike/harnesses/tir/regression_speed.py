@@ -1,4 +1,4 @@
-"""The regression test of slow code: both builds timed in turn, on ones where that will do."""
+"""The regression test of slow code: alternating timings of both builds, on inputs of ones if possible."""
 
 from __future__ import annotations
 

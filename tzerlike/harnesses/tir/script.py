@@ -1,4 +1,4 @@
-"""The `repro.py` of what occurred in a compilation."""
+"""The `repro.py` of a finding from a compilation."""
 
 from __future__ import annotations
 

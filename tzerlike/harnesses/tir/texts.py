@@ -1,4 +1,4 @@
-"""What the bundles of tensor IR have for people to read and to run."""
+"""The texts in the bundles of tensor IR, to read and to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case of a user's own TVMScript."""
+"""A case from a user's own TVMScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The performance oracle: an optimisation made the program slower.
+"""The performance oracle: an optimization made the program slower.
 
 A share of the programs of a campaign is enlarged until a run takes long enough (`examiner`), and the default build
 compared with those that leave out one optional optimisation each, at the same level of LLVM. Kernels are compared with

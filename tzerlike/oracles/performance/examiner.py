@@ -1,4 +1,4 @@
-"""Programs of a campaign made large, and timed with and without each optimisation that changes them, in children."""
+"""Programs of a campaign are enlarged, and timed with and without each optimization that changes them, in children."""
 
 from __future__ import annotations
 

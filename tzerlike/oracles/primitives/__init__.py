@@ -1,4 +1,4 @@
-"""The oracle of schedule primitives: one fails in another way than by a ScheduleError, or leaves ill-typed IR.
+"""The oracle of schedule primitives: one fails with something other than a ScheduleError, or leaves ill-typed IR.
 
 A ScheduleError is how a primitive says no. What it says no to, it leaves as it was; what it takes, well-formed and
 well-typed before, is so afterwards.

@@ -1,4 +1,4 @@
-"""Where a primitive has to say no: blocks that TVM's documentation excludes, or on which it cannot do its work.
+"""Where a primitive has to refuse: blocks that TVM's documentation excludes, or on which it cannot work.
 
 An InternalError is a bug there too; but what is due is a ScheduleError, not a result.
 """

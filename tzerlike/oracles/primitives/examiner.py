@@ -1,4 +1,4 @@
-"""Schedule primitives looked at while a mutation is repeated: the worker's side, and a child's."""
+"""Schedule primitives examined while a mutation is repeated: the worker's side, and a child's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of a campaign that do not survive their own text, looked for in children.
+"""Programs of a campaign that do not survive a round trip through text, searched for in children.
 
 Not all of it is TVM's fault. TVMScript's operators fold constants and simplify what they are given, by design, so a
 program that comes back simplified is none; nor is one that it refuses to fold. What is left is text that TVM printed

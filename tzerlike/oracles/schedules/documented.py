@@ -1,4 +1,4 @@
-"""What TVM's documentation asks of a program before a schedule primitive, and the primitive does not see to.
+"""Requirements on programs that TVM documents for a schedule primitive, and that the primitive does not check.
 
 A primitive is held to what it claims only on such programs; the program just before it in a trace is the one that
 counts.

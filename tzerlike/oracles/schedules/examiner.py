@@ -1,4 +1,4 @@
-"""Schedules of a campaign looked at: the worker's side."""
+"""Schedules of a campaign examined: the worker's side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a program mean the same after a schedule? What a child does to find out; nothing here writes files.
+"""Does a program mean the same after a schedule? The child's side; nothing here writes files.
 
 The interpreter runs both on the same inputs. Where their results differ beyond both bounds, or the scheduled
 program is undefined, the primitive to blame is the first after which that is so, and the compiled program has to bear

@@ -1,4 +1,4 @@
-"""Where what nobody wrote gets to: a scheduled program run on two fillings of the memory that it reads unwritten.
+"""Where uninitialized values get to: a scheduled program run on two fillings of the memory that it reads unwritten.
 
 That it reads such memory is no fault by itself: what is read may be overwritten, or cut off, before it counts.
 """

@@ -1,4 +1,4 @@
-"""A campaign as a check: what it found, without what earlier runs and known.toml have."""
+"""A campaign as a check: its findings, without those of earlier runs and of known.toml."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def _facts(stats: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 def _notes(found: Triage, absent: int, second: int, stats: Mapping[str, Any]) -> Iterable[str]:
     if second:
-        yield f"findings of tier 2, which count in ci batch alone: {second}"
+        yield f"findings of tier 2, which count only in ci batch: {second}"
     if absent:
-        yield f"findings of earlier runs that did not come up: {absent}"
+        yield f"findings of earlier runs that did not show: {absent}"
     for label, count in found.hidden:
         yield f"known, seen {count} time{'' if count == 1 else 's'}: {label}"
     for entry in found.silent:

@@ -1,4 +1,4 @@
-"""The directory that passes from one run to the next: a corpus, and a bundle of every finding so far."""
+"""The directory carried from one run to the next: a corpus, and a bundle of every finding so far."""
 
 from __future__ import annotations
 

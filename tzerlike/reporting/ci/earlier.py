@@ -1,4 +1,4 @@
-"""Last night's campaign, out of the way of tonight's."""
+"""Moves last night's campaign out of the way of tonight's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a CI run: plain values that every format is made of."""
+"""The outcome of a CI run: plain values from which every format is made."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CiOutcome:
         """The run in a few words."""
         count = len(self.failing)
         if self.mode == "replay":
-            return f"{count} of {len(self.items)} bundles not as expected" if count else "every bundle as expected"
+            return f"{count} of {len(self.items)} bundles not as expected" if count else "all bundles as expected"
         return f"{count} new finding{'' if count == 1 else 's'}" if count else "nothing new"
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An outcome as SARIF 2.1.0: a rule for each kind of finding, a result for each that is not as it should be.
+"""An outcome as SARIF 2.1.0: a rule for each kind of finding, a result for each unexpected one.
 
 Known findings are results with a suppression, those carried over are `unchanged` in respect of the baseline; so a
 service that follows both shows the new ones alone.
@@ -17,11 +17,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 _RULES = {
     "crash": "The compiler process dies.",
-    "hang": "The compiler does not end.",
+    "hang": "The compiler does not terminate.",
     "oom": "The compiler runs out of memory.",
-    "wrong-code": "The compiled function computes something else than the program says.",
+    "wrong-code": "The compiled function computes something else than the program.",
     "slow-code": "The program is slower with a pass than without it.",
-    "invalid-ir": "A pass leaves ill-typed IR, or changes the module that it is given.",
+    "invalid-ir": "A pass leaves ill-typed IR, or changes its input module.",
     "ice-on-valid": "TVM raises an internal error on a well-formed program.",
 }
 

@@ -1,1 +1,1 @@
-"""Findings of many campaigns, grouped by what caused them."""
+"""Findings of many campaigns, grouped by cause."""

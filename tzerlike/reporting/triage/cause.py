@@ -1,4 +1,4 @@
-"""What a finding is due to, as far as its bundle says: two signatures with equal causes are one bug.
+"""The cause of a finding, as far as its bundle shows it: two signatures with equal causes are one bug.
 
 A cause is compared by equality alone, so "has the same cause" is an equivalence, whatever is compared first, and there
 are no chains of likenesses. It says

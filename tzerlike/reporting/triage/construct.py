@@ -1,4 +1,4 @@
-"""What of a program a finding is about, as a message names it: without what the program chose."""
+"""The construct of a program that a finding is about, as a message names it, without the parts that programs choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundles in campaigns and other directories, as far as comparing them takes. Imports no TVM."""
+"""The bundles in campaigns and other directories, as far as needed to compare them. Imports no TVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where something failed, from the frames of a backtrace: the compiler's own code that is at fault.
+"""Where something failed, from the frames of a backtrace: the compiler's own code at fault.
 
 A function stands for all of its overloads. Visitors, which every pass goes through, do not tell. Nor does the function
 that makes a constant, where that does not fit its type: which bound it exceeds, and which type has it, is the

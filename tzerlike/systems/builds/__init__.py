@@ -1,4 +1,4 @@
-"""Builds of TVM from source whose coverage is counted in edges: making them, keeping them, and running on them."""
+"""Builds of TVM from source with edge coverage: making them, keeping them, and running on them."""
 
 from tzerlike.systems.builds.store import BuildDir, Store
 

@@ -1,4 +1,4 @@
-"""Environments around a TVM that somebody else built: one made from wheels, or one around an environment that is there.
+"""Environments around an existing TVM: made from wheels, or around an existing environment.
 
 Both are kept in the store of builds. Whatever fails is one UserError, and leaves nothing behind.
 """
@@ -35,7 +35,7 @@ _NO_NETWORK = re.compile(
     r"Failed to establish|name resolution|Name or service not known|Connection (refused|reset)|Network is unreachable"
     r"|[Tt]imed out|Max retries|connection broken|Could not fetch URL"
 )
-_WHAT_IT_HOLDS = "an environment that holds apache-tvm, or a build of yours, with the apache-tvm-ffi that fits"
+_WHAT_IT_HOLDS = "an environment with apache-tvm or your own build, and a matching apache-tvm-ffi"
 _ITS_PLACES = """
 import importlib.util, json, os, site, sys, sysconfig
 specs = [importlib.util.find_spec(name) for name in ("tvm", "tvm_ffi")]
@@ -125,7 +125,7 @@ class Adder:
             free = shutil.disk_usage(build.root).free
             if free < _SPACE:
                 raise UserError(
-                    f"no space left for {self.store.root}: {free >> 20} MiB free, a wheel takes {_SPACE >> 20}; make "
+                    f"no space left for {self.store.root}: {free >> 20} MiB free, a wheel needs {_SPACE >> 20}; make "
                     "room, or set XDG_CACHE_HOME to a directory on another disk"
                 )
             self._make(build)
@@ -159,9 +159,9 @@ class Adder:
                 check=False,
             )
         except OSError as error:
-            raise UserError(f"--python: {python}: {error.strerror}; it takes {_WHAT_IT_HOLDS}") from error
+            raise UserError(f"--python: {python}: {error.strerror}; name {_WHAT_IT_HOLDS}") from error
         if done.returncode:
-            raise UserError(f"--python: {python} is no Python that starts; it takes {_WHAT_IT_HOLDS}")
+            raise UserError(f"--python: {python} is not a Python that starts; name {_WHAT_IT_HOLDS}")
         version, homes, others = json.loads(done.stdout.splitlines()[-1])
         if tuple(version) != sys.version_info[:2]:
             own = ".".join(map(str, sys.version_info[:2]))
@@ -170,19 +170,17 @@ class Adder:
                 "be the same, since packages are shared"
             )
         if not all(homes):
-            raise UserError(
-                f"--python: {python} has no {'tvm' if not homes[0] else 'tvm_ffi'}; it takes {_WHAT_IT_HOLDS}"
-            )
+            raise UserError(f"--python: {python} has no {'tvm' if not homes[0] else 'tvm_ffi'}; name {_WHAT_IT_HOLDS}")
         return list(dict.fromkeys([*homes, *others]))
 
     @contextlib.contextmanager
     def _new(self, name: str) -> Iterator[BuildDir]:
         """An empty directory that becomes a build of the store once the block is left, or vanishes."""
         if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", name) or name == "all":
-            raise UserError(f"{name!r} is no name: letters, digits and . _ + -, and not 'all'")
+            raise UserError(f"{name!r} is not a valid name: use letters, digits and . _ + -, and not 'all'")
         if any(other.described["name"] == name for other in self.store.builds()):
             raise UserError(
-                f"the name {name!r} is taken; give another, or remove that one first: tzerlike tvm remove {name}"
+                f"the name {name!r} is taken; choose another, or remove that TVM first: tzerlike tvm remove {name}"
             )
         final = self.store.at(f"added-{hashlib.sha256(name.encode()).hexdigest()[:16]}")
         with space_needed("give the same command again"):
@@ -226,7 +224,7 @@ class Adder:
         found = self.inspect(build, self.environment)
         ours, source = sysconfig.get_path("purelib"), str(label["source"])
         if found["loaded_from"].startswith(f"{ours}/") and source != sys.executable:
-            raise UserError(f"{source}: its own TVM is not loaded, but that of {ours}")
+            raise UserError(f"{source}: another TVM is loaded instead of its own: {ours}")
         write_json(build.ready, {"edges": 0, "seconds": 0, **found})
         build.cache.mkdir()
         return build.described

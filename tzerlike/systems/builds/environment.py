@@ -1,4 +1,4 @@
-"""A Python environment around the libraries of a build: TVM's Python code, and the tvm-ffi that belongs to it."""
+"""A Python environment around the libraries of a build: TVM's Python code, and the matching tvm-ffi."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def inspect_environment(build: BuildDir, environment: Mapping[str, str]) -> dict
     )
     if done.returncode != 0:
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), f"status {done.returncode}")
-        raise UserError(f"what was built does not load: {last}")
+        raise UserError(f"the build does not load: {last}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -1,4 +1,4 @@
-"""Run inside the environment of a build: load its TVM and say what it is, as a line of JSON."""
+"""Run inside the environment of a build: load its TVM and describe it, as a line of JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build ends in that is nobody's fault, reported so that the user knows what to do."""
+"""Interruptions of a build that are nobody's fault, reported with what the user can do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tzerlike.core.errors import UserError
 
-GOES_ON = "run the same command again, it goes on from there"
+GOES_ON = "run the same command again to continue"
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Run inside an environment: load its TVM and say what it is and what it lacks, as a line of JSON."""
+"""Run inside an environment: load its TVM, and describe it and what it lacks, as a line of JSON."""
 
 from __future__ import annotations
 

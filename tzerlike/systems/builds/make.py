@@ -1,4 +1,4 @@
-"""Making a build from beginning to end; each step that is done already is skipped, so that it can be taken up again."""
+"""Making a build from beginning to end; finished steps are skipped, so that it can be continued."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Maker:
             self._check_space(build)
             began = time.monotonic()
             self._configure(recipe, build)
-            self.tell(f"compiling; all that is said goes to {build.log}")
+            self.tell(f"compiling; output goes to {build.log}")
             run_ninja(build.build, CMAKE_TARGETS, jobs or _sensible_jobs(), build.log, self.show, self.environment)
-            self.tell("putting the Python environment together")
+            self.tell("creating the Python environment")
             found = self.finish(build, recipe, self.environment)
             write_json(build.ready, {**found, "seconds": round(time.monotonic() - began)})
             return build.described
@@ -84,7 +84,7 @@ class Maker:
         free = shutil.disk_usage(build.root).free
         if not build.libraries.exists() and free < _SPACE:
             raise UserError(
-                f"{build.root}: {free >> 20} MiB free, a build takes some {_SPACE >> 20}; make room, or set "
+                f"{build.root}: {free >> 20} MiB free, a build needs some {_SPACE >> 20}; make room, or set "
                 "XDG_CACHE_HOME to a directory on another disk"
             )
 

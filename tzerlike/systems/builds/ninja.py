@@ -1,4 +1,4 @@
-"""Running ninja: how far it is, how long it may take, and what went wrong in one line."""
+"""Running ninja: its progress, an estimate, and an error in one line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Progress:
 
     def line(self) -> str:
         gone, left = _minutes(self.elapsed), _minutes(self.left)
-        return f"{self.done} of {self.total} steps, {gone} gone, some {left} left"
+        return f"{self.done} of {self.total} steps, {gone} elapsed, about {left} left"
 
 
 def progress_of(line: str, elapsed: float) -> Progress | None:
@@ -94,7 +94,7 @@ def failure(lines: Sequence[str], log: Path) -> str:
     error = next((line for line in lines if "error:" in line), "")
     failed = next((line.removeprefix("FAILED: ").strip() for line in lines if line.startswith("FAILED: ")), "the build")
     reason = f"{failed} failed" + (f": {error.strip()}" if error else "")
-    return f"{reason}; mend that and {GOES_ON} ({log})"
+    return f"{reason}; fix that and {GOES_ON} ({log})"
 
 
 def _minutes(seconds: float) -> str:

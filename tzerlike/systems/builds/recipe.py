@@ -1,4 +1,4 @@
-"""How a source is compiled: everything that decides what comes out, and the name of that."""
+"""How a source is compiled: everything that determines the result, and a name for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the source of TVM comes from: a tree of the user's, or a release that carries one."""
+"""The source of TVM: a tree of the user's, or a release that contains one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Source:
         text = header.read_text(encoding="utf-8")
         parts = [re.search(rf"#define TVM_FFI_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
         if not all(parts):
-            raise UserError(f"{header}: does not say the version of tvm-ffi; this TVM is older than tzerlike knows")
+            raise UserError(
+                f"{header}: does not state the version of tvm-ffi; tzerlike does not support this older TVM"
+            )
         return ".".join(part[1] for part in parts if part)
 
 
@@ -42,9 +44,9 @@ def tree(path: Path) -> Source:
     """Return a tree of the user's; UserError when it does not look like one that can be built."""
     directory = path.resolve()
     if not (directory / "CMakeLists.txt").is_file() or not (directory / "python" / "tvm").is_dir():
-        raise UserError(f"--source: {path} holds no source of TVM (CMakeLists.txt, python/tvm)")
+        raise UserError(f"--source: {path} is not a source tree of TVM (CMakeLists.txt, python/tvm)")
     if not (directory / "3rdparty" / "tvm-ffi" / "CMakeLists.txt").is_file():
-        raise UserError(f"--source: {path}: 3rdparty is empty; git submodule update --init --recursive")
+        raise UserError(f"--source: {path}: 3rdparty is empty; run git submodule update --init --recursive")
     return Source(str(directory), directory, _version_of(directory))
 
 
@@ -102,7 +104,7 @@ class Release:
         if done.returncode != 0 or not archives:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
             reason = errors[-1] if errors else "pip failed"
-            raise UserError(f"{self.identity} cannot be downloaded ({reason}); name a tree of your own with --source")
+            raise UserError(f"{self.identity} cannot be downloaded ({reason}); name your own tree with --source")
         self.verify(archives[0])
         return archives[0]
 
@@ -110,7 +112,7 @@ class Release:
         """UserError unless this is the very file that is known to build."""
         with archive.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != self.sha256:
-                raise UserError(f"{self.identity}: the index serves another file than the one that is known to build")
+                raise UserError(f"{self.identity}: the index serves a different file from the one known to build")
 
     def _unpack(self, archive: Path, scratch: Path, directory: Path) -> None:
         prefix = f"{self.package}-{self.version}/{self.inside}"

@@ -1,4 +1,4 @@
-"""The directory of builds: one for each source, compiler and set of flags, found by the name that it was given.
+"""The directory of builds: one for each source, compiler and set of flags, found by its given name.
 
 A TVM that somebody else built is one too, without a directory of CMake's.
 """
@@ -123,7 +123,7 @@ class Store:
                 return build
         names = ", ".join(str(build.described["name"]) for build in self.builds()) or "none yet"
         raise UserError(
-            f"--tvm: no build {name!r}; there are: {names}; `tzerlike tvm add` and `tzerlike tvm build` make one"
+            f"--tvm: no build {name!r}; there are: {names}; create one with `tzerlike tvm add` or `tzerlike tvm build`"
         )
 
     def ready(self, name: str) -> BuildDir:

@@ -1,4 +1,4 @@
-"""What a build takes of the machine, and the packages that bring it."""
+"""The tools that a build needs, and the packages that contain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module held against the tables, before lowering or as code is generated from it."""
+"""A module checked against the tables, before lowering or when code is generated from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables: names of operators, functions, attributes and nodes that cannot do more than compute.
+"""The tables: names of operators, functions, attributes and nodes that can only compute.
 
 The first part of each is what the interpreter gives a meaning to (tests/e2e/test_allowlist.py holds it to that). The
 rest was met in what TVM's pipelines make of such programs, and read in TVM's sources.

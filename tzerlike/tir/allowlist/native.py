@@ -1,4 +1,4 @@
-"""The one way to compiled code that can be called."""
+"""The only way to compiled code that can be called."""
 
 from __future__ import annotations
 

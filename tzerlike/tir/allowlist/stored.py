@@ -1,4 +1,4 @@
-"""A stored case before TVM sees anything of it; UserError in one line for what no case of a campaign holds.
+"""Checks of a stored case before TVM sees any of it; a one-line UserError for what no case of a campaign contains.
 
 Loading a saved program makes nodes of any type that TVM registers, constructing a target or a pass may do anything its
 attributes ask for, and printing a program for another TVM makes Python text of its names.

@@ -1,4 +1,4 @@
-"""The interpreter of TIR: an opinion on what a program means that owes nothing to TVM's lowering."""
+"""The interpreter of TIR: it determines what a program means, independently of TVM's lowering."""
 
 from tzerlike.tir.interpreter.program import MAX_STEPS, Program, interpret, prepare
 from tzerlike.tir.interpreter.verdict import RULES, Argument, Expected, Judgement, Verdict

@@ -1,4 +1,4 @@
-"""How the interpreter stops: a rule is broken, and the statement where."""
+"""How the interpreter stops: a broken rule, and the statement at which it broke."""
 
 from __future__ import annotations
 

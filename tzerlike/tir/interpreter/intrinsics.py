@@ -1,4 +1,4 @@
-"""What the intrinsics of TIR compute, and how accurate a correct build has to be.
+"""The results of TIR's intrinsics, and the accuracy required of a correct build.
 
 `FLOAT` has the functions of one or two floats, `INTEGER` those on integers; the others, which take conditions, vectors
 or pointers, are built by `tzerlike.tir.interpreter.expressions`. The accuracies are the largest errors measured on

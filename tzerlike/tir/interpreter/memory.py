@@ -1,4 +1,4 @@
-"""Memory of the interpreter: elements with their initialisation, views, and who touched what.
+"""Memory of the interpreter: elements with their initialization, views, and which iterations accessed them.
 
 Data races are found by comparing the *paths* of two accesses to an element. A path lists, outermost first, the
 executions of concurrent loops that an access is in, each with the iteration. Two accesses are concurrent exactly when,

@@ -1,4 +1,4 @@
-"""Where in a program a rule is broken, in a line.
+"""The place in a program at which a rule is broken, in one line.
 
 TVM's own printer is not used: it is under test as well, and some programs kill it.
 """

@@ -1,4 +1,4 @@
-"""A PrimFunc made ready to be interpreted, once for any number of inputs."""
+"""A PrimFunc prepared for interpretation, once for any number of inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What blocks declare to read and write, and whether accesses keep to it.
+"""The declared read and write regions of blocks, and whether accesses stay inside them.
 
 Passes trust the declaration (CompactBufferAllocation, InjectSoftwarePipeline), so an access beyond it makes the program
 undefined. Most declarations are the very indices of the access and need no check at run time.

@@ -1,4 +1,4 @@
-"""What the closures of one program share while it runs."""
+"""The state that the closures of one program share while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interpreter says of a program on given inputs."""
+"""The interpreter's verdict on a program on given inputs."""
 
 from __future__ import annotations
 

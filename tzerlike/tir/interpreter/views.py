@@ -1,4 +1,4 @@
-"""Buffers that are laid over the memory of others: declared views, and a block's own names for regions."""
+"""Buffers that view the memory of others: declared views, and a block's own names for regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the parts of a node fit each other.
+"""Whether the parts of a node are consistent.
 
 TVM's constructors see to most of this, but IR that was loaded, or that a pass left half-way, may lack it. The
 interpreter asks before it compiles a node, so that what it compiles never meets a value of another kind: such a program

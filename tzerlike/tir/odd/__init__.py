@@ -1,1 +1,1 @@
-"""What hardly anybody would write, by the structure of a program."""
+"""Odd forms: constructs that hardly anybody would write, by the structure of a program."""

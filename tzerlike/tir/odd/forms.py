@@ -1,4 +1,4 @@
-"""What hardly anybody would write, by the structure of a program, and something plainer to put in its place.
+"""Constructs that hardly anybody would write, by the structure of a program, and plainer replacements.
 
 Where `tzerlike.tir.plain` goes by the words of a program, this goes by its form. A fuzzer makes such things by chance,
 and who is shown a bug with one in it will ask whether it takes that.

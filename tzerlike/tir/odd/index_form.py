@@ -1,4 +1,4 @@
-"""What a program says of how far it goes and of what an axis is: hardly ever other than arithmetic on indices.
+"""Extents, bounds and axis values of a program, which are hardly ever other than arithmetic on indices.
 
 Those places are the bounds of loops, the sizes of buffers, what the axes of blocks are bound to, and their conditions.
 In the seeds (what TVM's own libraries and its tests' authors write) nothing else is in them.

@@ -1,4 +1,4 @@
-"""Whether two stores may be to one element of a buffer by indices that are written otherwise."""
+"""Whether two stores with differently written indices may be to the same element of a buffer."""
 
 from __future__ import annotations
 

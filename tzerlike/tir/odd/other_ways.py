@@ -1,4 +1,4 @@
-"""A second way to mend an odd form, where there is one that keeps more of the program."""
+"""A second way to replace an odd form, if one keeps more of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules of odd forms are given, and what they find."""
+"""The input of the rules of odd forms, and their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a loop does the same again and again: where its first round leaves all that it ever will."""
+"""Whether a loop repeats itself: its first iteration already has the final effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loops around leave of a condition or a number, by the least and the greatest that expressions can be."""
+"""Conditions and numbers in the ranges that the surrounding loops leave, by the minimum and maximum of expressions."""
 
 from __future__ import annotations
 

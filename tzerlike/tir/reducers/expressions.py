@@ -1,4 +1,4 @@
-"""Simpler expressions: constants and parts in place of wholes, smaller numbers."""
+"""Simpler expressions: constants and parts in place of whole expressions, smaller numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simpler way to compile a program: fewer passes, fewer options, inputs of the first seed."""
+"""Simpler ways to compile a program: fewer passes, fewer options, inputs of the first seed."""
 
 from __future__ import annotations
 

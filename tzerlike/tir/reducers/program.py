@@ -1,4 +1,4 @@
-"""What reducers of programs share: a program as a tree, its buffers, and taking parts of it out."""
+"""Common parts of the reducers of programs: a program as a tree, its buffers, and removing parts of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fewer statements: leave some out, keep only the body of others, put values in place of names for them."""
+"""Fewer statements: leave some out, keep only the body of others, replace names by their values."""
 
 from __future__ import annotations
 

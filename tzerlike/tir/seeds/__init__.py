@@ -1,4 +1,4 @@
-"""Where a campaign's first functions come from: the built-in sources, or a user's directory.
+"""The sources of a campaign's first functions: the built-in ones, or a user's directory.
 
 Importing this package, and reading a cached collection, imports no TVM.
 """

@@ -1,4 +1,4 @@
-"""What makes a function a seed: it is well-formed, of moderate size, and the stock pipeline compiles it."""
+"""The requirements on a seed: it is well-formed, of moderate size, and the stock pipeline compiles it."""
 
 from __future__ import annotations
 

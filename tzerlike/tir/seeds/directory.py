@@ -1,4 +1,4 @@
-"""Seeds from a user's files, each read in a child process: a damaged file can take TVM's loader down."""
+"""Seeds from a user's files, each read in a child process, since a damaged file may crash TVM's loader."""
 
 from __future__ import annotations
 

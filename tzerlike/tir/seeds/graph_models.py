@@ -1,4 +1,4 @@
-"""Seeds from models that are drawn: each function that the passes of Relax lower one to, fused."""
+"""Seeds from generated models: each function into which Relax's passes lower and fuse one."""
 
 from __future__ import annotations
 

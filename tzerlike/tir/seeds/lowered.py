@@ -1,4 +1,4 @@
-"""Seeds from Relax: operators and small models, legalised to TIR, fused, and scheduled.
+"""Seeds from Relax: operators and small models, legalized to TIR, fused, and scheduled.
 
 Every PrimFunc of a lowered module is a seed. Legalisation uses 64-bit shapes and other definitions than TOPI
 called directly; fusion gives bodies of several blocks with intermediate buffers; schedules give tiled,

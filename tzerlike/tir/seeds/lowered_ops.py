@@ -1,4 +1,4 @@
-"""Relax operators whose legalisation differs from calling TOPI directly, with the types of their inputs."""
+"""Relax operators whose legalization differs from calling TOPI directly, with the types of their inputs."""
 
 from __future__ import annotations
 

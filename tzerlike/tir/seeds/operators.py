@@ -1,4 +1,4 @@
-"""One TE operator with the types of its inputs, and how it becomes a PrimFunc. Imports TVM only for that."""
+"""One TE operator with the types of its inputs, and its conversion to a PrimFunc. Imports TVM only for that."""
 
 from __future__ import annotations
 

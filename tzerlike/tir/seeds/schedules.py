@@ -1,4 +1,4 @@
-"""Scheduled versions of TOPI operators: the loops that a tuned TVM program has.
+"""Scheduled versions of TOPI operators: the loops of a tuned TVM program.
 
 Each schedule is a short list of `s_tir.Schedule` primitives on the blocks of an operator; the default GPU rules
 of dlight give the functions with thread bindings.

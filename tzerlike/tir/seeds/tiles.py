@@ -1,4 +1,4 @@
-"""Seeds in TileLang's dialect: small kernels that between them use each feature of its language.
+"""Seeds in TileLang's dialect: small kernels that together use each feature of its language.
 
 They are there for a TVM that has the dialect, for a GPU, and for the CPU as far as it lowers them. Tiles are small, and
 extents differ, so that a mix-up of two shows.

@@ -1,4 +1,4 @@
-"""TOPI operators of neural networks: convolutions, pools, normalisations, losses."""
+"""TOPI operators of neural networks: convolutions, pools, normalizations, losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of calls: how many operands an operator takes, and how their dtypes and its own belong together.
+"""The rules of calls: the number of operands of an operator, and the relation of their dtypes to its own.
 
 TVM's constructor of calls checks nothing. Each row says where its signature is from: the function of `tvm.tirx` that
 makes such calls and infers the type (python/tvm/tirx/op.py, src/tirx/op/op.cc), the registered number of operands

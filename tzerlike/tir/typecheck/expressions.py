@@ -1,4 +1,4 @@
-"""The rules of expressions: those that TVM's constructors hold their operands to (`src/tirx/ir/expr.cc`).
+"""The rules of expressions: those that TVM's constructors check on their operands (`src/tirx/ir/expr.cc`).
 
 A rule takes the checker, the node and the dtype that it says it has. Operands without a dtype are nobody's offence.
 """

@@ -1,4 +1,4 @@
-"""The rules of statements: those that TVM's constructors hold their operands to (`src/tirx/ir/stmt.cc`).
+"""The rules of statements: those that TVM's constructors check on their operands (`src/tirx/ir/stmt.cc`).
 
 Of blocks they say little; an axis that is given a value of another dtype is replaced by it later on
 (`s_tir.ConvertBlocksToOpaque`), and then its users are ill-typed. So that counts here as well.

@@ -1,4 +1,4 @@
-"""A second reading of docs/tir-semantics.md: a program written out as C, and what that computes on given inputs.
+"""A second reading of docs/tir-semantics.md: a program translated to C, and its results on given inputs.
 
 It shares no code with `tzerlike.tir.interpreter` and was written without a look at it, so that they do not err alike.
 It does without TVM too: a program is read from its JSON (`graph`), written out as one C function (`statements`,

@@ -1,4 +1,4 @@
-"""Buffers in C: where they lie, how an element is reached, and what blocks declare of them."""
+"""Buffers in C: their memory, how an element is accessed, and the regions that blocks declare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions in C, lane by lane: every value gets a name, so that it is computed where it stands, and once."""
+"""Expressions in C, lane by lane: every value gets a name, so that it is computed in place, and once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes of a program as its JSON has them."""
+"""The nodes of a program as represented in its JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs in C compiled with gcc's sanitisers, and run: many in a file, each in processes of its own."""
+"""Programs in C compiled with gcc's sanitizers, and run: many in a file, each in separate processes."""
 
 from __future__ import annotations
 

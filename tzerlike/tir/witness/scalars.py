@@ -1,4 +1,4 @@
-"""What stands in C for one lane of each dtype."""
+"""The C representation of one lane of each dtype."""
 
 from __future__ import annotations
 

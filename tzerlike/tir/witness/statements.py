@@ -1,4 +1,4 @@
-"""Statements in C: loops of all kinds one iteration after another, blocks with their axes, memory as it comes."""
+"""Statements in C: loops of all kinds run one iteration after another, blocks with their axes, uncleared memory."""
 
 from __future__ import annotations
 

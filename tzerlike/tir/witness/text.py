@@ -1,4 +1,4 @@
-"""C being written: lines, names for values, and what the program's variables are called."""
+"""C text under construction: lines, names for values, and names for the program's variables."""
 
 from __future__ import annotations
 

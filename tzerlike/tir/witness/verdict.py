@@ -1,4 +1,4 @@
-"""What the witness says about expectations: of a bundle, or of many programs at once."""
+"""The witness's verdict on expected results: of a bundle, or of many programs at once."""
 
 from __future__ import annotations
 

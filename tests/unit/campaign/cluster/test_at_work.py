@@ -99,7 +99,7 @@ def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_
     monkeypatch.setattr(at_work, "_launched", launch)
     link = Direct(Coordinator(campaign(tmp_path)), 0)
     assert at_work.work(Part(1, 0, 2), link) == "no TVM"
-    assert link.told == ["ended by signal 9, it begins again"]
+    assert link.told == ["ended by signal 9; restarting"]
     assert at_work.work(Part(1, 0, 2), link) == "our fault: KeyError: 3"
     assert at_work.work(Part(1, 0, 2), link) == ""
 

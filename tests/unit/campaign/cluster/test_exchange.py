@@ -327,14 +327,14 @@ def test_a_machine_with_another_compiler_is_refused_by_name(pair: tuple[Coordina
     assert not one.exchange().end
     other.directory.environment.write_text(json.dumps({**ENVIRONMENT, "tvm": "0.26.0"}))
     other.add("tainted")
-    assert other.exchange().end == "its tvm is 0.26.0, and the campaign's is 0.27.0.post1"
+    assert other.exchange().end == "its tvm is 0.26.0, but the campaign's is 0.27.0.post1"
     assert coordinator.directory.corpus_ids() == [] and coordinator.directory.read_environment() == ENVIRONMENT
 
 
 def test_a_machine_with_another_tzerlike_is_refused(pair: tuple[Coordinator, Machine, Machine]) -> None:
     _, one, other = pair
     one.directory.environment.write_text(json.dumps({**ENVIRONMENT, "tzerlike": "0.0.1"}))
-    assert one.exchange().end == f"its tzerlike is 0.0.1, and the coordinator's is {__version__}"
+    assert one.exchange().end == f"its tzerlike is 0.0.1, but the coordinator's is {__version__}"
     other.directory.environment.write_text(json.dumps(ENVIRONMENT))
     assert not other.exchange().end
 
@@ -343,7 +343,7 @@ def test_the_first_machine_has_the_tvm_of_whoever_began_the_campaign(tmp_path: P
     coordinator = Coordinator(campaign(tmp_path), "0.27.0.post1")
     one, other = (Machine(tmp_path, coordinator, node) for node in (0, 1))
     one.directory.environment.write_text(json.dumps({**ENVIRONMENT, "tvm": "0.26.0"}))
-    assert one.exchange().end == "its tvm is 0.26.0, and the campaign's is 0.27.0.post1"
+    assert one.exchange().end == "its tvm is 0.26.0, but the campaign's is 0.27.0.post1"
     other.directory.environment.write_text(json.dumps(ENVIRONMENT))
     assert not other.exchange().end and coordinator.directory.read_environment() == ENVIRONMENT
 
