@@ -252,7 +252,7 @@ for i, j in T.grid(2, 2):
         vi, vj = T.axis.remap("SS", [i, j])
         T.reads(A[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4])
         T.writes(B[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4])
-        D = T.match_buffer(B[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4], (4, 4), {strides}offset_factor=1)
+        D = T.match_buffer(B[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4], (4, 4), offset_factor=1)
         for x, y in T.grid(4, 4):
             D[x, y] = A[vi * 4 + x, vj * 4 + y]
 """,
@@ -282,12 +282,7 @@ def through_a_cache(schedule: Any) -> None:
         (SUM_OF_TWO, lambda s: s.reverse_compute_inline(s.get_sblock("b")), "distinct atomic variables"),
         (FLAT, through_a_cache, "match padding pattern"),
         (PADDED, through_a_cache, ""),
-        (
-            BY_TILES.format(strides="strides=(8, 1), "),
-            lambda s: s.cache_write(s.get_sblock("b"), 0, "local"),
-            "strides",
-        ),
-        (BY_TILES.format(strides=""), lambda s: s.cache_write(s.get_sblock("b"), 0, "local"), ""),
+        (BY_TILES, lambda s: s.cache_write(s.get_sblock("b"), 0, "local"), ""),
     ],
 )
 def test_where_a_refusal_is_due_the_report_says_so(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, is_variable, s_tir, structural_walk, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, is_variable, structural_walk, tirx, tvm
 
 
 def refusal_due(schedule: Any, primitive: str, arguments: Sequence[Any]) -> str:
@@ -51,34 +51,11 @@ def _pads_nothing(block: Any, arguments: Sequence[Any]) -> bool:
     return not chosen and type(value) is not tirx.Select
 
 
-def _is_matched_elsewhere(field: str) -> Callable[[Any, Sequence[Any]], bool]:
-    def excluded(block: Any, arguments: Sequence[Any]) -> bool:
-        regions = array_items(getattr(block, field))
-        if len(arguments) < 2 or not isinstance(arguments[0], int) or not 0 <= arguments[0] < len(regions):
-            return False
-        buffer, matches = regions[arguments[0]].source, array_items(block.match_buffers)
-        structural_walk(block.body, (s_tir.SBlock, lambda inner, *_: matches.extend(array_items(inner.match_buffers))))
-        return any(
-            match.source.source.same_as(buffer)
-            and _has_fixed_strides(match.buffer)
-            and str(match.buffer.scope()) != str(arguments[1])
-            for match in matches
-        )
-
-    return excluded
-
-
-def _has_fixed_strides(buffer: Any) -> bool:
-    strides = array_items(buffer.strides)
-    return bool(strides) and all(type(stride) is tirx.IntImm for stride in strides)
-
-
 def _among(var: Any, others: Sequence[Any]) -> bool:
     return any(var.same_as(other) for other in others)
 
 
 _DOCUMENTED = "the documentation of `{}` excludes the block that it is called on: “{}”"
-_MATCHED = "a `match_buffer` of the buffer has strides and a scope of its own, which no cache in another scope can have"
 
 _ASKS: Mapping[str, tuple[str, Callable[[Any, Sequence[Any]], bool]]] = MappingProxyType(
     {
@@ -94,8 +71,6 @@ _ASKS: Mapping[str, tuple[str, Callable[[Any, Sequence[Any]], bool]]] = MappingP
             _DOCUMENTED.format("decompose_padding", "The input block is a block which match padding pattern."),
             _pads_nothing,
         ),
-        "cache_read": (_MATCHED, _is_matched_elsewhere("reads")),
-        "cache_write": (_MATCHED, _is_matched_elsewhere("writes")),
     }
 )
 """By the names of primitives; what is quoted is python/tvm/s_tir/schedule/schedule.py of TVM."""
