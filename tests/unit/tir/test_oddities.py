@@ -243,6 +243,7 @@ def test_what_people_write(statement: str) -> None:
         ("B[n] = A[n % 2147483647]", "an extreme constant", "B[n] = A[n % 2]"),
         ("B[n // 8388608] = 1", "an extreme constant", "B[n // 2] = 1"),
         ("if n * -2147483648 < 1:\n    B[n] = 1", "an extreme constant", "n * 2 < 1"),
+        ("B[n] = n * -2147483648 + 1", "an extreme constant", "n * 2 + 1"),
         ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
         ("for i in range(0):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("for i in range(T.min(n, 0)):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
@@ -494,3 +495,7 @@ def test_a_value_that_nobody_uses_may_become_a_result(value: str, left: str) -> 
 
 def test_what_memory_is_compared_with_may_be_extreme() -> None:
     assert "an extreme constant" not in names(bare("if A[n] < 2147483647:\n    B[n] = A[n]"))
+
+
+def test_what_is_multiplied_may_be_large() -> None:
+    assert "an extreme constant" not in names(bare("B[n] = A[n] * -1640531527 + -2147483648"))

@@ -142,9 +142,17 @@ def _integer(program: Program, site: Site) -> Odds:
         extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
         if not within(site.node, number(site.dtype, 0), extent):
             yield OUTSIDE, partial(number, site.dtype, 0)
-    calculates = above is not None and type(above.node) in ARITHMETIC
-    if abs(int(site.node.value)) >= EXTREME and (_in_index_or_divisor(site) or (calculates and _in_condition(site))):
+    calculates, multiplies = (above is not None and type(above.node) in kinds for kinds in (ARITHMETIC, (tirx.Mul,)))
+    if abs(int(site.node.value)) >= EXTREME and (
+        _in_index_or_divisor(site) or (calculates and _in_condition(site)) or (multiplies and _is_lowest(site))
+    ):
         yield "an extreme constant", partial(number, site.dtype, 2)
+
+
+def _is_lowest(site: Site) -> bool:
+    """Whether a number is the lowest of its signed dtype, by which nobody multiplies."""
+    dtype = parse(site.dtype)
+    return dtype is not None and int(site.node.value) == dtype.low
 
 
 def _variable(program: Program, site: Site) -> Odds:
