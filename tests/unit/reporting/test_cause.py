@@ -410,6 +410,8 @@ def test_wrong_code_of_a_schedule_is_what_the_primitive_did_where_that_is_known(
     fewer, early = (cause_of("wrong-code", moved, slips=(slip,)) for slip in ("iterations", "order"))
     assert fewer == cause_of("wrong-code", chance, slips=("iterations",)) != early
     assert cause_of("wrong-code", moved) not in (fewer, early)
+    ends = [cause_of("wrong-code", chance, slips=("order",), marks=(end,)) for end in ("read", "write")]
+    assert ends == [early, early], "reindex puts what it makes in the wrong place at either end"
 
 
 def test_a_wrong_index_is_one_cause_within_its_buffer_and_outside() -> None:

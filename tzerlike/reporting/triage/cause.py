@@ -158,7 +158,9 @@ def _told(
     if kind == "wrong-code" and seen.results is not None:
         if seen.stage is Stage.MUTATE:
             outcome = seen.message.partition(":")[0]
-            return Cause(kind, seen.pass_name, " ".join(slips) or _ONE.get(outcome, outcome), tuple(marks))
+            if slips:
+                return Cause(kind, seen.pass_name, " ".join(slips))
+            return Cause(kind, seen.pass_name, _ONE.get(outcome, outcome), tuple(marks))
         deed = deed or seen.results.deed
         if named and tuple(deed[:1]) == (LEFTOVER,):
             return _left(named, " ".join(deed[1:]))
