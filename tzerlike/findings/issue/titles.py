@@ -74,6 +74,10 @@ _SHORTER = (
     (r" in (?:\w+::)+(\w+::\w+)$", r" in \1"),
     (r" \((?:which|also|with) [^()]*\)", ""),
     (r": The (?=[a-z])", ": "),
+    (
+        r"BufferType is (\d+)-dimensional, cannot be indexed with .*(\d+)-dim.*",
+        r"\2 indices of a \1-dimensional buffer",
+    ),
     (r" now only supports ", " supports only "),
     (r" that has (?=[A-Z])", " with "),
     (r"Buffer alias source \w+", "buffer alias source"),
