@@ -120,7 +120,7 @@ def test_the_verdict_is_told_without_what_the_report_says_elsewhere(bundle: Path
     write_bisection(bundle, replace(found, change=Change.ILL_TYPED, detail="buffer: a buffer laid out by int32x4"))
     assert "`tirx.StorageRewrite`: after it the program is ill-typed\n" in report_of(bundle)
     write_bisection(bundle, replace(found, change=Change.LEFTOVER, detail="T.Cast(A)", build="reference"))
-    told = "`tirx.StorageRewrite`: it leaves what it is there to remove (T.Cast(A))"
+    told = "`tirx.StorageRewrite`: it leaves what it should remove (T.Cast(A))"
     assert f"{told}, in the baseline build\n" in report_of(bundle)
     seen = json.loads((bundle / "observation.json").read_text())
     seen["observation"]["results"]["baseline"] = seen["observation"]["results"]["optimised"]
