@@ -16,8 +16,8 @@ from tzerlike.tir.tree import Tree
 
 
 def renamed(tree: Tree) -> Iterator[Make]:
-    """The same function with short names in the order of definition, for buffers, variables and blocks; then with blocks
-    as they are, which schedules look up by their names."""
+    """The same function with short names in the order of definition, for buffers, variables and blocks; then without
+    those for blocks, which schedules look up by their names."""
     yield partial(_renamed, tree, blocks_too=True)
     yield partial(_renamed, tree, blocks_too=False)
 
