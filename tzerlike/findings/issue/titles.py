@@ -86,6 +86,7 @@ _SHORTER = (
     (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
     (r" fails: ", ": "),
     (r" fails on ([\w.]+(?: and [\w.]+)?): ", r" on \1: "),
+    (r" on (?:nn|image|vision|grad)\.(\w+): ", r" on \1: "),
     (
         r'(?:The )?buffer "(\w+)" is \w+ in the block but is not in the block\'s signature.*',
         r"\1 is not in its block's signature",
