@@ -33,7 +33,7 @@ _ODD = re.compile(r"\bNone\b|\s{2,}\S|(?<!\.)\.\.(?!\.)|\bnan\b| ,| \.(?!\.)|:\.
 _VALUES = re.compile(r"\w+\[[\d, ]+\] is \S+, not ")
 _INPUTS = re.compile(r"np\.(?:array|full|zeros|ones|arange|random)|^\w+ = \[", re.MULTILINE)
 _LABEL = re.compile(r"\A\[Bug\]\[\w+\] ")
-_DANGLES = re.compile(r" (?:with|on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
+_DANGLES = re.compile(r" (?:with|(?<!fails )(?<!crashes )on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
 _NEEDS = re.compile(r"\A\nOnly seen .*\.\n")
 _PLACE = re.compile(
     r"\b(?=\w*[a-z])\w*[A-Z]\w*[A-Z]\w*"  # a pass, an error

@@ -235,8 +235,8 @@ def test_the_order_is_total_on_cases_that_differ_in_anything() -> None:
 
 
 def test_statements_count_before_passes_and_passes_before_options() -> None:
-    usual = Size(3, 3, 3, 3, 3, 3, 3, "c")
-    fields = ("statements", "passes", "options", "nodes", "kinds", "magnitude", "length")
+    usual = Size(3, 3, 3, 3, 3, 3, 3, 3, "c")
+    fields = ("statements", "passes", "options", "nodes", "kinds", "magnitude", "names", "length")
     for place, name in enumerate(fields):
         worse = {later: 9 for later in fields[place + 1 :]}
         assert replace(usual, **{name: 2}, **worse, text="z") < usual

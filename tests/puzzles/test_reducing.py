@@ -212,6 +212,19 @@ def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Pat
     assert campaign.state.to_reduce, "it goes on with the next cases"
 
 
+def test_an_iteration_of_many_cases_is_followed_by_as_many_candidates(tmp_path: Path, executor: ForkExecutor) -> None:
+    spent = []
+    for batch in (1, 16):
+        (tmp_path / str(batch)).mkdir()
+        campaign = Campaign(tmp_path / str(batch), executor)
+        first(campaign)
+        for _ in range(6):
+            campaign.state.pairs += batch
+            campaign.reductions.go_on()
+        spent.append(campaign.state.reducing)
+    assert spent[0] <= 6 * 2 + 16 < spent[1], spent
+
+
 def test_what_may_yet_be_of_the_first_tier_is_reduced_first(campaign: Campaign) -> None:
     paths = []
     for passes, tier in ((("Unique", "Double", "Sort"), FIRST_TIER), (("Double", "Unique", "Sort"), SECOND_TIER)):

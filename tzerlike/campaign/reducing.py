@@ -53,7 +53,7 @@ _ROUGHLY = 16
 
 _AT_ONCE = 2
 _ATTEMPTS = 100
-"""Candidates between two iterations, and attempts at making some."""
+"""Candidates between two iterations, for each case of the first, and attempts at making some."""
 
 _WRITING = 10
 """Cases that it takes to confirm what came of a reduction and to write it down, or to follow it along its passes."""
@@ -98,6 +98,8 @@ class Reductions:
         self._under_way: dict[int, Iterator[int]] = {}
         """By what is reduced; what waits for something more urgent is among them."""
         self._current: ToReduce | None = None
+        self._pairs = state.pairs
+        """Cases of the campaign when candidates were tried the last time: an iteration may be a batch of them."""
 
     def found(self, bundle: Path, finding: Finding, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
@@ -116,8 +118,9 @@ class Reductions:
     def go_on(self) -> None:
         """Try the next few candidates, as far as they may be afforded."""
         spent, state = 0, self._state
+        cases, self._pairs = max(1, state.pairs - self._pairs), state.pairs
         for _ in range(_ATTEMPTS):
-            if not state.to_reduce or spent >= _AT_ONCE:
+            if not state.to_reduce or spent >= _AT_ONCE * cases:
                 return
             state.to_reduce.sort(key=_turn)
             first = state.to_reduce[0]

@@ -20,7 +20,7 @@ from tzerlike.findings.bundles.bundle import Bundle, Record, read_bundle, read_r
 from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.reduction.place import reduced_in
@@ -86,8 +86,8 @@ _TARGET = re.compile(r"(T\.func_attr\(\{\"target\":) .*")
 
 _IN_BASELINE = ", in the baseline build"
 
-_MOST_LINES = 60
-"""Of a program that a pass leaves as it was: no more than a report shows."""
+_MOST_LINES = 20
+"""Of a program that a pass leaves as it was, or dies in: a reader has the program itself."""
 
 
 def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
@@ -107,7 +107,7 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
     if told or detail in bisection.line():
         detail = ""
-    changed = "\n+++ " in bisection.diff
+    changed = CHANGED in bisection.diff
     diff = bisection.diff if changed or len(bisection.diff.splitlines()) <= _MOST_LINES else ""
     return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1 ...})", diff))
 

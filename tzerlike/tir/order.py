@@ -1,8 +1,9 @@
 """The meaning of smaller: the total order on cases.
 
 Statements count first, since a reader has to understand each of them; then passes, then options, then the nodes of
-expressions and declarations, then how unusual the dtypes are, then the magnitude of constants. Where all that
-is equal the shorter text is smaller, and at last the text that comes first. Only equal cases have equal sizes.
+expressions and declarations, then how unusual the dtypes are, then the magnitude of constants, then the letters of
+names. Where all that is equal the shorter text is smaller, and at last the text that comes first. Only equal cases have
+equal sizes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from tzerlike.core.dtypes import parse
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import array_items, params_of, tirx, type_of
-from tzerlike.tir.node import is_nop
+from tzerlike.systems.tvm_api import array_items, params_of, s_tir, tirx, type_of
+from tzerlike.tir.node import is_nop, key
 from tzerlike.tir.reducers.program import buffers_of, program_of
 from tzerlike.tir.scope import SERIAL, constant_int
 from tzerlike.tir.tree import Kind, Tree
@@ -43,6 +44,7 @@ class Size:
     nodes: int
     kinds: int
     magnitude: int
+    names: int
     length: int
     text: str
 
@@ -54,9 +56,9 @@ class Size:
 
 def size_of(case: Case) -> Size:
     """Return the size of a case whose program this TVM reads."""
-    statements, nodes, kinds, magnitude = _program_size(case.ir)
-    text = canonical_json(case.to_json())
-    return Size(statements, len(case.passes), _options(case), nodes, kinds, magnitude, len(text), text)
+    statements, nodes, kinds, magnitude, names = _program_size(case.ir)
+    text, passes = canonical_json(case.to_json()), len(case.passes)
+    return Size(statements, passes, _options(case), nodes, kinds, magnitude, names, len(text), text)
 
 
 def _options(case: Case) -> int:
@@ -89,8 +91,8 @@ def _parameters() -> Mapping[str, Mapping[str, PassParameter]]:
 
 
 @lru_cache(maxsize=64)
-def _program_size(ir: str) -> tuple[int, int, int, int]:
-    """The statements, nodes, kinds and magnitude of a program; see Size."""
+def _program_size(ir: str) -> tuple[int, int, int, int, int]:
+    """The statements, nodes, kinds, magnitude and names of a program; see Size."""
     tree = Tree(program_of(ir))
     statements = nodes = 0
     dtypes: set[str] = set()
@@ -122,7 +124,28 @@ def _program_size(ir: str) -> tuple[int, int, int, int]:
             (tirx.FloatImm, lambda node: numbers.append(_weight_of_float(float(node.value)))),
         ),
     )
-    return statements, nodes, sum(map(_unusual, dtypes)), min(sum(numbers), _MAGNITUDE_LIMIT)
+    return statements, nodes, sum(map(_unusual, dtypes)), min(sum(numbers), _MAGNITUDE_LIMIT), _letters(func)
+
+
+def _letters(func: Any) -> int:
+    """The letters in the names of variables, each counted once, and of blocks.
+
+    The text of a case does not tell: where a buffer and its block have one name, it may have that once.
+    """
+    names: dict[int, str] = {}
+    blocks: list[str] = []
+
+    def note(var: Any) -> None:
+        names[key(var)] = str(var.name)
+
+    tvm_api.structural_walk(
+        func,
+        (
+            (tirx.Var, note),
+            (s_tir.SBlock, lambda block: blocks.append(str(block.name_hint))),
+        ),
+    )
+    return sum(map(len, (*names.values(), *blocks)))
 
 
 def _trimmings(buffer: Any) -> int:

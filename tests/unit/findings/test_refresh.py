@@ -53,7 +53,7 @@ def guilty(path: Path) -> Bisection:
         index=3,
         passes=60,
         detail="B[0] is 2",
-        diff="-a\n+b",
+        diff="-a\n+++ after\n+b",
     )
 
 
@@ -109,7 +109,7 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     write_bisection(bundle, undefined)
     refresh_report(bundle)
     assert "(race" not in (bundle / "report.md").read_text(), "that is of the larger program"
-    assert "```diff\n-a\n+b\n```" in text
+    assert "```diff\n-a\n+++ after\n+b\n```" in text
     before = (bundle / "report.md").read_bytes()
     refresh_report(bundle)
     assert (bundle / "report.md").read_bytes() == before
@@ -120,7 +120,7 @@ def test_the_verdict_is_told_without_what_the_report_says_elsewhere(bundle: Path
     write_bisection(bundle, replace(found, change=Change.ILL_TYPED, detail="buffer: a buffer laid out by int32x4"))
     assert "`tirx.StorageRewrite`: after it the program is ill-typed\n" in report_of(bundle)
     write_bisection(bundle, replace(found, change=Change.LEFTOVER, detail="T.Cast(A)", build="reference"))
-    told = "`tirx.StorageRewrite`: it leaves what it is there to remove (T.Cast(A))"
+    told = "`tirx.StorageRewrite`: it leaves what it should remove (T.Cast(A))"
     assert f"{told}, in the baseline build\n" in report_of(bundle)
     seen = json.loads((bundle / "observation.json").read_text())
     seen["observation"]["results"]["baseline"] = seen["observation"]["results"]["optimised"]
@@ -149,7 +149,8 @@ def test_a_program_that_a_pass_leaves_as_it_was_is_shown_where_it_is_short(bundl
     for lines, shown in ((10, True), (100, False)):
         diff = "--- before tirx.StorageRewrite\n" + " x = 1\n" * lines
         write_bisection(bundle, replace(guilty(bundle), diff=diff))
-        assert ("The program before and after" in report_of(bundle)) is shown
+        assert ("The program that it is given:" in report_of(bundle)) is shown
+        assert "before and after" not in report_of(bundle)
         write_bisection(bundle, replace(guilty(bundle), diff=diff + "+++ after tirx.StorageRewrite\n+x = 2\n"))
         assert "The program before and after" in report_of(bundle)
 

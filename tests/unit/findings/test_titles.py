@@ -129,6 +129,37 @@ def test_a_title_says_that_a_buffer_is_used_too_early_where_its_name_is_long() -
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] BF16ComputeLegalize leaves {told}"
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            "Check failed: it->second.level < scope_.size() (1 vs. 1) :  buf=b0",
+            "FlattenBuffer fails: check it->second.level < scope_.size() (1 vs. 1)",
+        ),
+        (
+            (
+                "Check failed: shape.size() == input_indices.size() (1 vs. 2) : BufferType is 1-dimensional, cannot be "
+                "indexed with the 2-dimensional indices provided."
+            ),
+            "FlattenBuffer fails: 2 indices of a 1-dimensional buffer",
+        ),
+    ],
+)
+def test_a_check_is_told_by_words_that_say_something(message: str, told: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.BUILD, f"InternalError: {message}", "tirx.FlattenBuffer")
+    assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] {told}"
+
+
+def test_the_operator_of_a_model_stays_in_a_title_without_its_namespace() -> None:
+    seen = Observation(
+        Exit.REJECTED, Stage.BUILD, "AttributeError: 'Div' object has no attribute 'value'", "LegalizeOps"
+    )
+    told = subject("ice-on-valid", seen)
+    script = "y = R.image.resize2d(x, R.shape([1, 2]))\n"
+    model = replace(told, case=Case("{}", harness="graph"), script=script)
+    assert headline(model) == "[Bug][Relax] LegalizeOps on resize2d: 'Div' object has no attribute 'value'"
+
+
 def test_a_title_ends_in_no_word_that_asks_for_another() -> None:
     where = "a_very_long_name_of_a_hint of the statement at the end of the program, which it should not be"
     origin = Offence(NOT_KEPT, "s_tir.PlanAndUpdateBufferAllocationLocation", "meaning", where)

@@ -23,7 +23,7 @@ from tzerlike.findings.issue.results import (
     wrong_in_short,
     wrong_place,
 )
-from tzerlike.findings.issue.subject import Guilt, Subject
+from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import (
@@ -632,5 +632,6 @@ def _folded(text: str) -> bool:
 def _guilt(guilt: Guilt) -> list[str]:
     lines = ["### Where it goes wrong", "", f"{code(guilt.guilty)}" + (f": {guilt.change}" if guilt.change else "")]
     if guilt.diff:
-        lines += ["", "The program before and after:", "", *fenced(cut(guilt.diff, _DIFF_LINES, 200), "diff")]
+        what = "before and after" if CHANGED in guilt.diff else "that it is given"
+        lines += ["", f"The program {what}:", "", *fenced(cut(guilt.diff, _DIFF_LINES, 200), "diff")]
     return lines

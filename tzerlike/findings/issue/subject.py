@@ -11,6 +11,9 @@ from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
 from tzerlike.tir.witness.verdict import Deposition
 
+CHANGED = "\n+++ "
+"""What a diff has of a program that a pass changed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Guilt:

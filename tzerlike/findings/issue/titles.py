@@ -74,6 +74,10 @@ _SHORTER = (
     (r" in (?:\w+::)+(\w+::\w+)$", r" in \1"),
     (r" \((?:which|also|with) [^()]*\)", ""),
     (r": The (?=[a-z])", ": "),
+    (
+        r"BufferType is (\d+)-dimensional, cannot be indexed with .*(\d+)-dim.*",
+        r"\2 indices of a \1-dimensional buffer",
+    ),
     (r" now only supports ", " supports only "),
     (r" that has (?=[A-Z])", " with "),
     (r"Buffer alias source \w+", "buffer alias source"),
@@ -82,6 +86,7 @@ _SHORTER = (
     (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
     (r" fails: ", ": "),
     (r" fails on ([\w.]+(?: and [\w.]+)?): ", r" on \1: "),
+    (r" on (?:nn|image|vision|grad)\.(\w+): ", r" on \1: "),
     (
         r'(?:The )?buffer "(\w+)" is \w+ in the block but is not in the block\'s signature.*',
         r"\1 is not in its block's signature",

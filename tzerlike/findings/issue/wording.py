@@ -60,7 +60,10 @@ def reason(message: str) -> str:
     # An object that is printed as its address says nothing.
     text = re.sub(rf"(?<= is false: ){_ADDRESS} .*", "", text)
     check = re.fullmatch(r"Check failed: (?:\((.*)\) is false:?|(.* \(.* vs\. .*\)) :) *(\S.*)?", text)
-    return text if check is None else check[3] or f"check {check[1] or check[2]}"
+    if check is None:
+        return text
+    wordless = not check[3] or re.fullmatch(r"\w+=\S+", check[3])
+    return f"check {check[1] or check[2]}" if wordless else check[3]
 
 
 def bare_buffer(headline: str, script: str) -> str:

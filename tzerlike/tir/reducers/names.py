@@ -16,11 +16,13 @@ from tzerlike.tir.tree import Tree
 
 
 def renamed(tree: Tree) -> Iterator[Make]:
-    """The same function with short names in the order of definition, for buffers, variables and blocks."""
-    yield partial(_renamed, tree)
+    """The same function with short names in the order of definition, for buffers, variables and blocks; then without
+    those for blocks, which schedules look up by their names."""
+    yield partial(_renamed, tree, blocks_too=True)
+    yield partial(_renamed, tree, blocks_too=False)
 
 
-def _renamed(tree: Tree) -> Any:
+def _renamed(tree: Tree, *, blocks_too: bool) -> Any:
     params = params_of(tree.func)
     defined = [var for param in params if is_buffer(param) for var in shape_variables(param)] + params
     for site in tree.sites:
@@ -34,7 +36,7 @@ def _renamed(tree: Tree) -> Any:
     blocks = _names("abcd")
 
     def block(node: Any) -> Any:
-        return block_with(node, name_hint=next(blocks))
+        return block_with(node, name_hint=next(blocks)) if blocks_too else node
 
     return mapped(tree.func, (tirx.Var, lambda var: new.get(key(var), var)), (s_tir.SBlock, block))
 
