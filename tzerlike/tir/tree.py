@@ -214,7 +214,8 @@ def _used_by(exprs: Sequence[Node]) -> list[Node]:
 
 
 def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
-    """The buffers that the body of `block` uses and that come from outside of it, and the keys of what it defines."""
+    """The buffers that the body of `block` uses, be it through views, and that come from outside of it; and the keys of
+    what it defines."""
     pending = [block]
     used: dict[int, Node] = {}
     inner = {key(buffer) for buffer in array_items(block.alloc_buffers)}
@@ -227,6 +228,11 @@ def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
             used.setdefault(key(node), node)
         elif node is not block:
             inner.update(key(var) for var in definitions(node))
+        if type(node) is s_tir.SBlock:
+            # What is accessed through a view is the buffer that it is a view of.
+            used.update(
+                (key(source_of(match.source)), source_of(match.source)) for match in array_items(node.match_buffers)
+            )
         shape = SHAPES.get(type(node))
         for name, _, is_list in shape.children if shape is not None else ():
             child = getattr(node, name)
