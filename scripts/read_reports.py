@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tzerlike.findings.issue.titles import DANGLES
 from tzerlike.findings.refresh import report_of
 from tzerlike.reporting.triage.sightings import bundles_in
 
@@ -33,7 +34,6 @@ _ODD = re.compile(r"\bNone\b|\s{2,}\S|(?<!\.)\.\.(?!\.)|\bnan\b| ,| \.(?!\.)|:\.
 _VALUES = re.compile(r"\w+\[[\d, ]+\] is \S+, not ")
 _INPUTS = re.compile(r"np\.(?:array|full|zeros|ones|arange|random)|^\w+ = \[", re.MULTILINE)
 _LABEL = re.compile(r"\A\[Bug\]\[\w+\] ")
-_DANGLES = re.compile(r" (?:with|(?<!fails )(?<!crashes )on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
 _NEEDS = re.compile(r"\A\nOnly seen .*\.\n")
 _PLACE = re.compile(
     r"\b(?=\w*[a-z])\w*[A-Z]\w*[A-Z]\w*"  # a pass, an error
@@ -41,6 +41,11 @@ _PLACE = re.compile(
     r"|\b(?:Blockize|Codegen|Code generation|Reindex|CUDA|LLVM|TVMScript|VTIL|BYOC|IR|C\+\+)"
     r"|\([a-z0-9 -]+\)"
 )
+
+
+def _dangles(head: str) -> bool:
+    """Whether a title ends in a word that none may end in, but for what something fails on."""
+    return bool(DANGLES.search(head)) and not head.endswith((" fails on", " crashes on"))
 
 
 def faults_of(text: str, kind: str = "") -> Iterator[str]:
@@ -56,7 +61,7 @@ def faults_of(text: str, kind: str = "") -> Iterator[str]:
         yield "the title names no pass, primitive, operator or step"
     if len(said.split()) < 3:
         yield "the title does not say what is wrong"
-    if head.count("(") != head.count(")") or head[-1] in ":,;(" or _DANGLES.search(head):
+    if head.count("(") != head.count(")") or head[-1] in ":,;(" or _dangles(head):
         yield "the title breaks off"
     rest = _NEEDS.sub("", rest)
     if not rest.startswith("\n```python\n") and "TVM cannot print this program" not in rest:

@@ -81,8 +81,8 @@ _TOLD = {
 }
 """What a culprit pass does, where the report has said already in what way."""
 
-_TARGET = re.compile(r"(T\.func_attr\(\{\"target\":) .*")
-"""The attributes of a function that is bound to a target, a long line that no pass changes."""
+_TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
+"""The target among the attributes of a function, long and seldom changed."""
 
 _IN_BASELINE = ", in the baseline build"
 
@@ -109,7 +109,7 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
         detail = ""
     changed = CHANGED in bisection.diff
     diff = bisection.diff if changed or len(bisection.diff.splitlines()) <= _MOST_LINES else ""
-    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1 ...})", diff))
+    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1...", diff))
 
 
 def _shown_by_both(bundle: Bundle) -> bool:

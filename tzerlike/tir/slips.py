@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, tirx, tvm
+from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, source_of, tirx, tvm
 from tzerlike.tir.node import accessed_by, key, variables_in
 from tzerlike.tir.tree import Site, Tree
 
@@ -27,13 +27,15 @@ def slips_of(before: Any, after: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _writer_lost(before: Tree, after: Tree) -> set[str]:
-    """Memory that is still read, and that nothing writes any more."""
+    """Memory that is still read, and that nothing writes any more, be it through a view."""
     params = {name_of(param) for param in params_of(after.func) if is_buffer(param)}
+    blocks = (site.node for site in after.of_type(s_tir.SBlock))
+    viewed = {name_of(source_of(match.source)) for block in blocks for match in array_items(block.match_buffers)}
     stored, left = (
         {name_of(accessed_by(site.node)) for site in tree.of_type(tirx.BufferStore)} for tree in (before, after)
     )
     read = {name_of(accessed_by(site.node)) for site in after.of_type(tvm.ir.TensorLoad)}
-    return (read & stored) - left - params
+    return (read & stored) - left - viewed - params
 
 
 def _read_too_early(before: Tree, after: Tree) -> set[str]:
@@ -156,3 +158,6 @@ SLIPS: Mapping[str, Callable[[Tree, Tree], set[str]]] = MappingProxyType(
     }
 )
 """Word -> the names that show it, none where a primitive did not do that."""
+
+UNSIGNED = "writer"
+"""The word that came after scheme 8 of signatures, and is in none. Where it is said, the others follow from it."""

@@ -553,6 +553,19 @@ def test_the_steps_of_a_model_go_by_the_names_that_its_test_has() -> None:
 
 
 @pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("relax.CompiledMode", 'with the option `exec_mode="compiled"`'),
+        ("relax.ThroughText", "with a round trip through TVMScript run before the default pipeline"),
+    ],
+)
+def test_a_step_of_a_model_that_is_no_pass_is_said_in_words(step: str, words: str) -> None:
+    case = Case("{}", (PassSpec(step),), harness="graph")
+    told = replace(subject("crash", Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV")), case=case)
+    assert f"\nOnly seen {words}.\n" in report(told)
+
+
+@pytest.mark.parametrize(
     ("node", "words"),
     [
         ({"type": "ir.Op", "data": "tirx.masked_store"}, "`tirx.masked_store` in the program"),
@@ -586,6 +599,22 @@ def test_a_report_has_the_label_of_the_component(seen: Observation, target: str,
     told = subject("crash", seen)
     text = report(replace(told, case=replace(told.case, target=target)))
     assert f"### Triage\n\n* needs-triage\n* {label}\n\nFound by" in text
+
+
+@pytest.mark.parametrize(
+    ("guilty", "label"),
+    [
+        ("tirx.P", "* tir:transform\n"),
+        ("default pipeline", "* tir:transform\n"),
+        ("LLVM optimisation", "* backend: llvm\n"),
+        ("", ""),
+    ],
+)
+def test_wrong_code_has_the_label_of_the_culprit(guilty: str, label: str) -> None:
+    found = wrong("optimised")
+    assert found.results is not None
+    text = report(subject("wrong-code", replace(found, results=replace(found.results, guilty=guilty))))
+    assert f"### Triage\n\n* needs-triage\n{label}\nFound by" in text
 
 
 @pytest.mark.parametrize(("stage", "tier"), [(Stage.TEXT, 1), (Stage.MUTATE, 2)])

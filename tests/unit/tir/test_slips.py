@@ -10,7 +10,7 @@ import pytest
 from tzerlike.oracles.metamorphic import SLIPPED
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import s_tir
-from tzerlike.tir.slips import SLIPS, slips_of
+from tzerlike.tir.slips import SLIPS, UNSIGNED, slips_of
 
 PAD = """
 # from tvm.script import tirx as T
@@ -49,6 +49,26 @@ def main(A: T.Buffer((4,), "float32"), B: T.Buffer((8,), "float32")):
         with T.sblock("B"):
             vi = T.axis.spatial(8, i)
             B[vi] = T.if_then_else(2 <= vi and vi < 6, C[vi - 2], T.float32(0))
+"""
+
+VIEW = "D = T.match_buffer(C[vi:vi + 1], (1,), offset_factor=1)"
+
+STORED = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    C = T.sblock_alloc_buffer((4,))
+    for i in range(4):
+        with T.sblock("C"):
+            vi = T.axis.spatial(4, i)
+            T.reads(A[vi])
+            T.writes(C[vi])
+            {view}
+            {store} = A[vi]
+    for i in range(4):
+        with T.sblock("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = C[vi]
 """
 
 Step = Callable[[Any], object]
@@ -124,8 +144,15 @@ def test_a_condition_on_how_much_is_summed_up_guards_no_element_of_the_sum() -> 
     assert slips_of(after_steps(SUM, split), after_steps(SUM, split, factored)) == ()
 
 
+def test_what_is_written_through_a_view_has_a_writer() -> None:
+    texts = (STORED.format(view="", store="C[vi]"), STORED.format(view=VIEW, store="D[0]"))
+    direct, viewed = map(tvm_api.parse_script, texts)
+    assert slips_of(direct, viewed) == ()
+
+
 def test_every_slip_has_words() -> None:
     assert SLIPS.keys() == SLIPPED.keys()
+    assert next(iter(SLIPS)) == UNSIGNED, "where nothing writes memory, that is all that is said"
 
 
 def after_steps(program: str, *steps: Step) -> Any:

@@ -42,7 +42,7 @@ _METRICS = {
     "coverage": "blocks of the compiler that were reached",
     "corpus": "cases in the corpus",
     "findings": "bundles",
-    "faults": "faults of tzerlike's own",
+    "faults": "faults of tzerlike itself",
 }
 """What Ray's dashboard and Prometheus show of a campaign, of all that stats.json has."""
 

@@ -13,6 +13,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.tiers import tier_of_look
+from tzerlike.oracles.documented import is_documented
 from tzerlike.oracles.examiner import Look, ask_for, examiner_of
 from tzerlike.oracles.protocol import Environment, Probe
 from tzerlike.processes.heap import layouts_for
@@ -31,7 +32,7 @@ def tiered_look(executor: ForkExecutor, programs: Programs, probe: Probe, look: 
     """The look with the tier of what it found: at a program with nothing odd about it where that shows the same."""
     (finding,) = look.findings
     tier = tier_of_look(finding, executor, programs, probe.excluded(look.held))
-    if tier == FIRST_TIER:
+    if tier == FIRST_TIER or is_documented(finding):
         return look, tier
     for case in programs.mended(executor, finding.case):
         better = look_again(executor, probe, look.held, case)

@@ -6,7 +6,7 @@ import re
 
 from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import CODE_GENERATION, DEFAULT_PIPELINE, GRADIENT_BY, Ending
+from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls, schedule_of
@@ -127,10 +127,17 @@ def _labels(subject: Subject) -> list[str]:
     if seen.stage is Stage.MUTATE or place.startswith("Schedule."):
         return ["tir:schedule"]
     guilty = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-    generated = guilty == CODE_GENERATION or (seen.stage in (Stage.BUILD, Stage.COMPILE_DEVICE) and not seen.culprit)
+    # A blank is in what is no pass: code generation, LLVM's optimizer.
+    no_pass = " " in guilty and guilty != DEFAULT_PIPELINE
+    generated = no_pass or (seen.stage in (Stage.BUILD, Stage.COMPILE_DEVICE) and not seen.culprit)
     if generated and not place and seen.origin is None:
         return [f"backend: {kind_of_target(subject.case.target)}"]
-    return ["tir:transform"]
+    unknown = subject.finding.kind == "wrong-code" and not (guilty or place)
+    return [] if unknown else ["tir:transform"]
+
+
+_OWN_INTRINSIC = '"tzerlike.'
+"""How the name of an intrinsic starts that nothing but the test registers."""
 
 
 def _calls_shown(subject: Subject) -> str:
@@ -141,6 +148,7 @@ def _calls_shown(subject: Subject) -> str:
         return ""
     calls = plain_calls(account.quoted)
     names = any(line.isidentifier() for line in calls.splitlines())  # of what TVM has no text for
+    names |= _OWN_INTRINSIC in calls
     pasted_as_it_is = not names and not _by_calls(subject.test) and not _LOADS_JSON.search(subject.test)
     return calls if pasted_as_it_is and len(calls.splitlines()) <= account.lines else ""
 
@@ -329,9 +337,6 @@ def _second_reading(subject: Subject) -> str:
     if subject.witness.word is WitnessWord.CONFIRMS:
         return " Translated to C and run under GCC's sanitizers, it computes the same result."
     return f" It could not be checked by a translation to C ({one_line(subject.witness.reason)})."
-
-
-_WITHOUT_THEM = ", and compiles without the passes that are run before the default pipeline"
 
 
 def _why_valid(subject: Subject) -> str:

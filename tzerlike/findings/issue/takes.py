@@ -13,6 +13,7 @@ from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief
+from tzerlike.graph.stored import COMPILED
 from tzerlike.oracles.documented import is_documented
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.plain import odd_in
@@ -37,7 +38,7 @@ def only_with(subject: Subject) -> str:
     if _is_of_baseline(subject):
         return f"Only seen in the baseline build: {brief(in_words(subject.environment.get('baseline')))}."
     where = "before the default pipeline" if case.config.pipeline == "default" else "in place of the default pipeline"
-    passes, options = list(map(code, _passes(subject))), list(_options(case))
+    passes, options = _passes(subject), list(_options(case))
     needed = [
         *([f"with {_listed(passes, 'passes')} run {where}"] if passes else []),
         *([f"with the option{'s' * (len(options) > 1)} {_listed(options, 'options')}"] if options else []),
@@ -82,11 +83,20 @@ def _is_of_baseline(subject: Subject) -> bool:
 
 
 def _passes(subject: Subject) -> list[str]:
-    """The passes that run before the pipeline; the steps of a model go by names of ours, its script has TVM's."""
-    if subject.case.harness == GRAPH and (called := _STEP.findall(subject.test or subject.repro)):
-        return called
-    return [spec.name for spec in subject.case.passes]
+    """The passes that run before the pipeline; some of a model go by names of ours, its script has TVM's."""
+    names = [spec.name for spec in subject.case.passes]
+    if subject.case.harness != GRAPH:
+        return [code(name) for name in names]
+    called = _STEP.findall(subject.test or subject.repro) or [name for name in names if name not in _STEPS]
+    return [*map(code, called), *(_STEPS[name] for name in names if name in _STEPS and name != COMPILED.name)]
 
+
+_STEPS = {
+    COMPILED.name: "",
+    "relax.ThroughText": "a round trip through TVMScript",
+    "relax.ThroughJson": "a round trip through JSON",
+}
+"""Steps of a model that are no passes, as a sentence has them; the first is an option."""
 
 _STEP = re.compile(r"^ +mod(?:ule)? = (relax\.transform\.(?!BindParams\b|LambdaLift\b)\w+)\(", re.MULTILINE)
 
@@ -96,6 +106,8 @@ def _options(case: Case) -> Iterable[str]:
     config = case.config
     if config.opt_level < _USUAL_LEVEL:
         yield code(f"opt_level={config.opt_level}")
+    if COMPILED in case.passes:
+        yield code('exec_mode="compiled"')
     yield from (code(name) for name, _ in config.options)
     yield from (code(f"disabled_pass={name}") for name in config.disabled_passes)
     yield from (code(f"{name}={value}") for name, value in target_options(case.target).items() if name == "opt-level")

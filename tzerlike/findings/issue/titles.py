@@ -124,7 +124,7 @@ _ENDS = (
 )
 """Where a sentence may end, the best first: behind it, before what explains, before a clause, before a place."""
 
-_DANGLES = re.compile(r" (?:with|on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
+DANGLES = re.compile(r" (?:with|on|of|for|to|in|at|a|an|the|is|has|and|or|not)$")
 """A word that no sentence ends in."""
 
 _TELLING = 16
@@ -152,7 +152,7 @@ def title(label: str, text: str, instead: str = "") -> str:
         places = [match.start() for match in re.finditer(pattern, whole)]
         good = [place for place in places if place <= _TITLE and place - said >= _TELLING and said > 1]
         good = [place for place in good if whole[:place].count("(") == whole[:place].count(")")]
-        good = [place for place in good if not _DANGLES.search(whole[:place].rstrip(" ,;:."))]
+        good = [place for place in good if not DANGLES.search(whole[:place].rstrip(" ,;:."))]
         if good:
             return whole[: good[-1]].rstrip(" ,;:.")
     inner = re.sub(r" fails a check in (?:\w+::)*(\w+)$", r" fails in \1", instead)
@@ -165,6 +165,6 @@ def title(label: str, text: str, instead: str = "") -> str:
 
 def _ended(head: str) -> str:
     """A title that was cut off, up to the last word that one may end in."""
-    while dangling := _DANGLES.search(head):
+    while dangling := DANGLES.search(head):
         head = head[: dangling.start()]
     return re.sub(" leaves IR$", " leaves wrong IR", head)

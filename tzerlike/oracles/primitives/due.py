@@ -1,4 +1,4 @@
-"""Where a primitive has to refuse: blocks that TVM's documentation excludes, or on which it cannot work.
+"""Where a primitive has to refuse: blocks that TVM's documentation excludes.
 
 An InternalError is a bug there too; but what is due is a ScheduleError, not a result.
 """

@@ -37,7 +37,7 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
-from tzerlike.tir.slips import slips_of
+from tzerlike.tir.slips import UNSIGNED, slips_of
 
 STEPS = 100_000
 """Scalar operations that the interpreter may take on the original, and four times that on the scheduled program."""
@@ -214,10 +214,12 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         if claim.what not in (OTHER_VALUES, LIES) and inexact and not order_kept:
             return None
         slips = () if claim.what == LIES else slips_of(_applied(base.func(), before), child)
-        words = (SLIPPED[word].format(where) for word, where in slips)
+        said = slips[:1] if slips and slips[0][0] == UNSIGNED else slips
+        words = (SLIPPED[word].format(where) for word, where in said)
         told = replace(claim, detail="; ".join((claim.detail, *words)))
         # What goes wrong first is the cause of what is seen.
-        return Suspect(name, told, prefix, child, tuple(word for word, _ in slips[:1]))
+        signed = tuple(word for word, _ in slips if word != UNSIGNED)
+        return Suspect(name, told, prefix, child, signed[:1])
     return None
 
 

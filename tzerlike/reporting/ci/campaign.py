@@ -76,7 +76,7 @@ def _facts(stats: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "coverage", f"{stats['coverage']} of {stats['coverage_total']}"
     yield "corpus", str(stats["corpus"])
     if faults := tally(stats):
-        yield "faults of tzerlike's own", faults
+        yield "faults of tzerlike itself", faults
 
 
 def _notes(found: Triage, absent: int, second: int, stats: Mapping[str, Any]) -> Iterable[str]:
