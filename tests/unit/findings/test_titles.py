@@ -188,13 +188,13 @@ def test_ill_typed_ir_is_told_as_people_write_types(where: str, told: str) -> No
 
 def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
     message = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
-    for support, told in (("defined", "division by zero that is never executed"), ("builds", "Divide by zero")):
+    for support, told in (("defined", "division by zero in TVM's own arithmetic"), ("builds", "Divide by zero")):
         rejection = Rejection("internal-error", True, support)
         seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.StmtSimplify", rejection=rejection)
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
     cast = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1"
     for support, told in (
-        ("defined", "cast of -1 to unsigned that is never executed"),
+        ("defined", "cast of -1 to unsigned in TVM's own arithmetic"),
         ("builds", "cannot make uint from negative value -1"),
     ):
         rejection = Rejection("internal-error", True, support)

@@ -76,12 +76,12 @@ def bare_buffer(headline: str, script: str) -> str:
 
 
 def never_computed(message: str) -> str:
-    """What TVM would compute, which it refuses to, of a program that never does since it has no undefined behavior;
-    "" where it says another thing."""
+    """What TVM computes, or would, where a program never does since it has no undefined behavior; "" where TVM says
+    another thing. The program may have it where nothing is executed, or an analysis makes it up."""
     if re.search("[Dd]ivide by zero", message):
-        return "division by zero that is never executed"
+        return "division by zero in TVM's own arithmetic"
     negative = re.search(r"cannot make uint from negative value (-[\w.]+)", message)
-    return f"cast of {negative[1]} to unsigned that is never executed" if negative else ""
+    return f"cast of {negative[1]} to unsigned in TVM's own arithmetic" if negative else ""
 
 
 _USUAL = frozenset(
