@@ -10,6 +10,7 @@ from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls, schedule_of
+from tzerlike.findings.issue.labels import labels
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, fold, found_by, trace, triage
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -111,29 +112,10 @@ def report(subject: Subject) -> str:
         *([_guilt(subject.guilt)] if subject.guilt is not None else []),
         ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
         ["### Steps to reproduce", "", *_steps(subject)],
-        triage(_labels(subject)),
+        triage(labels(subject, _account(subject).place)),
         [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, takes(subject))],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
-
-
-def _labels(subject: Subject) -> list[str]:
-    """The labels of the component that a finding is about, as TVM's RFC on triage (0093) has them."""
-    seen, place = subject.seen, _account(subject).place
-    if subject.case.harness == GRAPH:
-        return []
-    if seen.stage is Stage.TEXT:
-        return ["tir:printer", "tir:parser"]
-    if seen.stage is Stage.MUTATE or place.startswith("Schedule."):
-        return ["tir:schedule"]
-    guilty = (subject.guilt.guilty if subject.guilt else "") or (seen.results.guilty if seen.results else "")
-    # A blank is in what is no pass: code generation, LLVM's optimizer.
-    no_pass = " " in guilty and guilty != DEFAULT_PIPELINE
-    generated = no_pass or (seen.stage in (Stage.BUILD, Stage.COMPILE_DEVICE) and not seen.culprit)
-    if generated and not place and seen.origin is None:
-        return [f"backend: {kind_of_target(subject.case.target)}"]
-    unknown = subject.finding.kind == "wrong-code" and not (guilty or place)
-    return [] if unknown else ["tir:transform"]
 
 
 _OWN_INTRINSIC = '"tzerlike.'
