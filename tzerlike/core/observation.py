@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta
 
 from tzerlike.core.errors import Fault
-from tzerlike.core.results import Rejection, Results, from_stored
+from tzerlike.core.results import BASELINE, Rejection, Results, from_stored
 from tzerlike.core.schema import Count, Text, converted
 
 
@@ -148,6 +148,12 @@ class Observation:
     def culprit(self) -> str:
         """The pass to blame for a failure: the one under way, or the one that broke what that was given."""
         return self.pass_name if self.origin is None else self.origin.pass_name
+
+    @property
+    def is_of_baseline(self) -> bool:
+        """Whether the baseline build alone is wrong, or fails, which no user would meet."""
+        blamed = self.results.blame if self.results is not None else ""
+        return blamed == BASELINE or self.stage is Stage.BUILD_BASELINE
 
     @property
     def refused_bare(self) -> bool:

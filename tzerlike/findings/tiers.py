@@ -12,7 +12,6 @@ from functools import partial
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.observation import Stage
-from tzerlike.core.results import BASELINE
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.programs import Programs
 from tzerlike.oracles.documented import is_documented
@@ -40,7 +39,7 @@ def tiered(
 
     Only a finding that is `alike` takes its place. What the baseline build alone shows no user would meet.
     """
-    if _of_baseline(finding):
+    if finding.observation.is_of_baseline:
         return finding, SECOND_TIER
     found = shown_plainly(finding, executor, programs, judge, partial(alike, finding))
     return (finding, SECOND_TIER) if found is None else (found, FIRST_TIER)
@@ -61,7 +60,7 @@ def shown_plainly(
 def tier_of_case(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
     """Return the tier of what was found in a compilation, on this case and no other."""
     case = finding.case
-    usual = not case.passes and case.config == ContextConfig() and not _of_baseline(finding)
+    usual = not case.passes and case.config == ContextConfig() and not finding.observation.is_of_baseline
     return FIRST_TIER if usual and programs.plain(executor, case, printed=True) else SECOND_TIER
 
 
@@ -79,9 +78,3 @@ def tier_of_look(finding: Finding, executor: ForkExecutor, programs: Programs, e
         return SECOND_TIER
     plain = programs.plain(executor, finding.case, printed=seen.stage is not Stage.TEXT)
     return FIRST_TIER if plain else SECOND_TIER
-
-
-def _of_baseline(finding: Finding) -> bool:
-    seen = finding.observation
-    blamed = seen.results.blame if seen.results is not None else ""
-    return blamed == BASELINE or seen.stage is Stage.BUILD_BASELINE

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from tzerlike.core.case import GRAPH, Case
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import Stage
-from tzerlike.core.results import BASELINE
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
@@ -35,7 +34,7 @@ def only_with(subject: Subject) -> str:
     case, seen = subject.case, subject.seen
     if seen.stage in (Stage.TEXT, Stage.MUTATE, Stage.LOAD) or subject.tier == FIRST_TIER:
         return ""
-    if _is_of_baseline(subject):
+    if seen.is_of_baseline:
         return f"Only seen in the baseline build: {brief(in_words(subject.environment.get('baseline')))}."
     where = "before the default pipeline" if case.config.pipeline == "default" else "in place of the default pipeline"
     passes, options = _passes(subject), list(_options(case))
@@ -75,11 +74,6 @@ def _odd_in_words(odd: str) -> str:
     if " " in odd or not odd:
         return "a program of unusual form"
     return f"{code(odd)} in the program" if "." in odd else f"the annotation {code(odd)}"
-
-
-def _is_of_baseline(subject: Subject) -> bool:
-    results = subject.seen.results
-    return subject.seen.stage is Stage.BUILD_BASELINE or (results is not None and results.blame == BASELINE)
 
 
 def _passes(subject: Subject) -> list[str]:

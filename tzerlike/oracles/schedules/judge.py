@@ -26,6 +26,7 @@ from tzerlike.execution.compare.results import Builds, compile_baseline, interpr
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules, product_intrinsic
 from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES, PADDING, SLIPPED, method_of
+from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
@@ -316,13 +317,9 @@ def _all_but_the_last(trace: Any) -> list[str]:
     if array_items(attributes):
         raise ValueError(f"no text for {kind} with attributes")
     lines = s_tir.schedule.Trace(array_items(trace.insts)[:-1], {}).as_python()
-    call = f"{_SCHEDULE}.{method_of(str(kind))}({', '.join(map(str, array_items(inputs)))})"
+    call = f"{SCHEDULE}.{method_of(str(kind))}({', '.join(map(str, array_items(inputs)))})"
     made = ", ".join(map(str, array_items(outputs)))
     return [*map(str, lines), f"{made} = {call}" if made else call]
-
-
-_SCHEDULE = "sch"
-"""What TVM calls a schedule in the text of a trace."""
 
 
 def _pace(seconds: float) -> Callable[[bool], None]:
