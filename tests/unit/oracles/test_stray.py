@@ -93,11 +93,55 @@ def test_where_data_choose_the_choice_alone_is_looked_at(tested: str, said: str)
     assert stray(schedule_of(GUARDED.format(bound="i * 4 + j", guard="6", tested=tested)).mod) == said
 
 
+NESTED = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    for i in range(4):
+        with T.sblock("outer"):
+            vi = T.axis.spatial(4, i)
+            T.reads(A[{read}])
+            T.writes(B[{written}])
+            C = T.sblock_alloc_buffer((4,), "float32")
+            for j in range(4):
+                with T.sblock("inner"):
+                    vj = T.axis.spatial(4, j)
+                    T.reads(A[vi, vj])
+                    T.writes(C[vj])
+                    C[vj] = A[vi, vj]
+            for j in range(4):
+                with T.sblock("last"):
+                    vj = T.axis.spatial(4, j)
+                    T.reads(C[vj])
+                    T.writes(B[vi, vj])
+                    B[vi, vj] = C[vj]
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "said"),
+    [
+        ("vi, 0:4", "vi, 0:4", ""),
+        ("0:vi + 1, 0:4", "vi, 0:4", ""),
+        ("vi, 0:3", "vi, 0:4", "block outer does not declare A at [0, 3]"),
+        ("vi, 0:4", "0, 0:4", "block outer does not declare B at [1, 0]"),
+    ],
+)
+def test_blocks_declare_what_they_access(read: str, written: str, said: str) -> None:
+    module = schedule_of(NESTED.format(read=read, written=written)).mod
+    assert stray(module) == ""
+    assert stray(module, declared=True) == said
+
+
+def test_a_reduction_reads_what_it_writes_without_saying_so() -> None:
+    assert stray(schedule_of(SUM).mod, declared=True) == ""
+
+
 def schedule_of(script: str) -> Any:
     return s_tir.Schedule(tvm_api.module_of(tvm_api.parse_script(script)), debug_mask=0)
 
 
-def stray(module: Any) -> str:
+def stray(module: Any, declared: bool = False) -> str:
     names: dict[str, Any] = {"tvm": tvm}
     exec(STRAY, names)
-    return str(names["stray"](module))
+    return str(names["stray"](module, declared))

@@ -26,7 +26,7 @@ from tzerlike.harnesses.tir.regression import build_statements, pieces_of
 from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES
 from tzerlike.oracles.primitives.script import ill_typed_source
 from tzerlike.oracles.schedule_trace import SCHEDULE
-from tzerlike.oracles.schedules.examiner import UNDECLARED, intrinsics_in
+from tzerlike.oracles.schedules.examiner import UNDECLARED, UNSAID, intrinsics_in
 from tzerlike.oracles.schedules.stray import STRAY, STRAYING
 
 _USUAL = "llvm"
@@ -88,10 +88,11 @@ def schedule_tests(
     calls, trace = needed(held["calls"]), _TRACE.format(trace=json.dumps(held["trace"]))
     intrinsics = intrinsics_in(held["trace"])
     ways: list[tuple[Sequence[str], Sequence[str]]] = [(calls, calls[:-1]), ([trace], [])]
-    if finding.observation.message.partition(":")[0] in STRAYING:
+    message = finding.observation.message
+    if message.partition(":")[0] in (*STRAYING, LIES) and UNSAID not in message:
         yield from (_of_course(finding, script, intrinsics, *way) for way in ways)
     for way in ways:
-        if finding.observation.message.startswith(OTHER_VALUES):
+        if message.startswith(OTHER_VALUES):
             usual = replace(finding, case=replace(finding.case, config=ContextConfig(), target=_USUAL))
             yield _of_steps(usual, script, intrinsics, way, parameters, archive)
         yield _of_steps(finding, script, intrinsics, way, parameters, archive)
@@ -101,11 +102,12 @@ def _of_course(
     finding: Finding, script: str, intrinsics: str, steps: Sequence[str], fewer: Sequence[str]
 ) -> Regression:
     """The test of what the program does, without running it; cured is that of one step less."""
-    program = pieces_of(script)
+    program, lies = pieces_of(script), finding.observation.message.startswith(LIES)
+    found = f"stray({SCHEDULE}.mod{', declared=True' * lies})"
 
     def written(steps: Sequence[str]) -> str:
-        body = "\n".join((schedule_of("Module", steps), *steps, f'assert stray({SCHEDULE}.mod) == ""\n'))
-        name = f"schedule_{snake_case(finding.observation.pass_name)}_undefined"
+        body = "\n".join((schedule_of("Module", steps), *steps, f'assert {found} == ""\n'))
+        name = f"schedule_{snake_case(finding.observation.pass_name)}_{'regions' if lies else 'undefined'}"
         imports = ["from tvm import s_tir", *program.imports]
         return pytest_file(name, [program.inside, intrinsics, body], imports, [STRAY, program.outside])
 

@@ -74,7 +74,7 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
     archive = look.archive or b""
     tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
-    repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
+    repro = (look.repro and look.repro(pieces)) or replaying(pieces.title)
     return Texts(printed.script, repro, pieces.test)
 
 

@@ -127,11 +127,8 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     marks = tuple(re.findall(r'\("(read|write)"', first["calls"][-1]))
     finding = replace(finding, marks=marks, slips=tuple(first["slips"]))
     held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
-    # That a block strays within a buffer that it declares takes an interpreter to see, unless results are wrong of it.
-    shown = not first["claim"].startswith(LIES) or _UNDECLARED in first["claim"] or bool(results.blame)
     archive = base64.b64decode(first["archive"])
-    repro = partial(_repro, finding, **held[HELD]) if shown else None
-    return Look((finding,), "wrong", held=held, archive=archive, repro=repro)
+    return Look((finding,), "wrong", held=held, archive=archive, repro=partial(_repro, finding, **held[HELD]))
 
 
 _BEHAVIOUR = """\
@@ -155,7 +152,7 @@ _CHANCE = """
 What that does is chance: it may take more than one run, or another machine, to see it in the results.
 """
 
-_UNDECLARED = "without declaring it"
+UNSAID = "without declaring it"
 """In what is said of a block that accesses a buffer which it does not declare at all."""
 
 UNDECLARED = """\
@@ -212,7 +209,8 @@ _STRAYS = '''\
 """{title}
 
 Applies a schedule to a program, and exits non-zero while the outcome accesses memory out of bounds or that nobody has
-written, or executes a block outside its domain, as the original does not. Its results are arbitrary.
+written, or executes a block outside its domain{more},
+as the original does not. Its results are arbitrary.
 """
 
 import sys
@@ -225,10 +223,13 @@ from tvm import s_tir
 
 {stray}
 
-found = stray(module)
+found = stray(module{declared})
 print(found or "the bug does not show")
 sys.exit(1 if found else 0)
 '''
+
+
+_BEYOND = ", or has a block access what it does not declare"
 
 
 def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]) -> str:
@@ -239,12 +240,16 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
         trace=json.dumps(trace),
         intrinsics=intrinsics_in(trace),
     )
-    if finding.observation.message.startswith(LIES) and _UNDECLARED in finding.observation.message:
-        return _LIES.format(title=pieces.title, program=pieces.program, steps=steps, undeclared=UNDECLARED)
+    message, results = finding.observation.message, finding.observation.results
+    rule, texts = message.partition(":")[0], {"title": pieces.title, "program": pieces.program, "steps": steps}
+    if rule == LIES and UNSAID in message:
+        return _LIES.format(**texts, undeclared=UNDECLARED)
     if STRAY in pieces.test:
-        return _STRAYS.format(title=pieces.title, program=pieces.program, steps=steps, stray=STRAY)
-    rule = finding.observation.message.partition(":")[0]
-    behaviour = _BEHAVIOUR + finding.observation.message
+        more, declared = (_BEYOND, ", declared=True") if rule == LIES else ("", "")
+        return _STRAYS.format(**texts, stray=STRAY, more=more, declared=declared)
+    if rule == LIES and not (results and results.blame):
+        return ""  # it takes an interpreter to see
+    behaviour = _BEHAVIOUR + message
     return pieces.run(behaviour + _CHANCE * (rule not in (OTHER_VALUES, LIES)), steps, parameters, "[module]")
 
 

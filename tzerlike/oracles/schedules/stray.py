@@ -30,12 +30,25 @@ def value(expr, at):
     return not value(expr.a, at) if type(expr).__name__ == "Not" else at[expr.name]
 
 
-def stray(program):
+def stray(program, declared=False):
     """The first thing that a program does and may not: an index out of bounds, an axis outside its domain, a read of
-    what nobody has written; "" where there is none."""
-    allocated, written = set(), set()
+    what nobody has written, or, with `declared`, an access that a block around it does not declare; "" where there is
+    none."""
+    allocated, written, around = set(), set(), []
 
-    def place(buffer, indices, at):
+    def undeclared(buffer, index, stored):
+        for block, inside in reversed(around):
+            if any(buffer.same_as(own) for own in block.alloc_buffers):
+                return None
+            regions = [one for one in (*block.writes, *(() if stored else block.reads)) if buffer.same_as(one.source)]
+            if not any(
+                all(0 <= i - value(part.min, inside) < value(part.extent, inside) for i, part in zip(index, one.region))
+                for one in regions
+            ):
+                return block.name_hint
+        return None
+
+    def place(buffer, indices, at, stored=False):
         for one in indices:
             read(one, at)
         try:
@@ -44,6 +57,8 @@ def stray(program):
             return buffer.name, None
         if not all(0 <= one < int(extent) for one, extent in zip(index, buffer.shape)):
             raise IndexError(f"{buffer.name} of shape {list(buffer.shape)} at {list(index)}")
+        if declared and (block := undeclared(buffer, index, stored)):
+            raise IndexError(f"block {block} does not declare {buffer.name} at {list(index)}")
         return buffer.name, index
 
     def read(expr, at):
@@ -79,7 +94,7 @@ def stray(program):
                 run(arm, at)
         elif kind == "BufferStore":
             read(stmt.value, at)
-            written.add(cell := place(stmt.buffer, stmt.indices, at))
+            written.add(cell := place(stmt.buffer, stmt.indices, at, True))
             if cell[1] is None:
                 allocated.discard(cell[0])
         elif kind == "SBlockRealize":
@@ -93,9 +108,14 @@ def stray(program):
                     raise IndexError(f"axis {axis.var.name} of block {block.name_hint} is {number}")
             allocated.update(buffer.name for buffer in block.alloc_buffers)
             reduced = [axis for axis in block.iter_vars if int(axis.iter_type) == 2]
+            root = not (at or block.iter_vars or block.reads or block.writes)
+            if not root:
+                around.append((block, inside))
             if block.init is not None and all(inside[a.var.name] == value(a.dom.min, at) for a in reduced):
                 run(block.init, inside)
             run(block.body, inside)
+            if not root:
+                around.pop()
         else:
             assert kind == "Evaluate", f"{kind} is not followed"
             read(stmt.value, at)
