@@ -13,6 +13,11 @@ import pytest
 
 from tests.e2e.conftest import Command, environment
 from tzerlike.campaign.directory import CampaignDir
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Results
+from tzerlike.harnesses.tir.regression_schedule import schedule_tests
 
 SEED = """
 from tvm.script import tirx as T
@@ -136,3 +141,32 @@ def test_regions_that_a_primitive_makes_lie_are_reported_though_the_build_is_rig
     text = (bundle / "test_regression.py").read_text()
     assert status(text, tmp_path) == 1
     assert status(re.sub(r"(?m)^.*sch\.loop_partition\(.*\n", "", text), tmp_path) == 0
+
+
+ROWS = """\
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((2, 2), "int32"), B: T.Buffer((2, 2), "int32")):
+        for i, j in T.grid(2, 2):
+            with T.sblock("copy"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj]
+"""
+
+
+def test_a_block_that_strays_beyond_what_it_declares_is_shown_by_tvm_alone(tmp_path: Path) -> None:
+    """TVM 0.27: pad_einsum copies all of A in a block that declares one row."""
+    calls = ('_, j = sch.get_loops("copy")', "sch.blockize(j)", 'sch.pad_einsum("copy", [16])')
+    message = "block-region: element [1, 0] is outside of what the block declares"
+    seen = Observation(Exit.OK, Stage.MUTATE, message, "PadEinsum", results=Results("defined"))
+    finding = Finding("wrong-code", ("schedule", "PadEinsum", "block-region"), Case("{}"), seen)
+    test = next(schedule_tests(finding, ROWS, {"calls": calls, "trace": NO_CALLS}, (), b""))
+    assert test.text.splitlines()[-5].startswith("    assert stray(sch.mod, declared=True)"), test.text
+    assert status(test.text, tmp_path) == 1
+    assert status(test.cured, tmp_path) == 0
