@@ -20,8 +20,8 @@ from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.cases import harness_of, read_case
+from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.layout import cut, trace
-from tzerlike.findings.issue.markdown import headline
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.reduction.place import reduced_in
 

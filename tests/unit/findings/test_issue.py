@@ -15,7 +15,8 @@ from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran, Rejection, Results, Timing
-from tzerlike.findings.issue.markdown import headline, report
+from tzerlike.findings.issue.headline import headline
+from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import Guilt
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying

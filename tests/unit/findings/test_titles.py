@@ -10,7 +10,8 @@ from tests.subjects import OFF, SCRIPT, frames, subject, wrong
 from tzerlike.core.case import Case
 from tzerlike.core.observation import ILL_FORMED, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
-from tzerlike.findings.issue.markdown import headline, report
+from tzerlike.findings.issue.headline import headline
+from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.titles import title
 
 CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"

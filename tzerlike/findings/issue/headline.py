@@ -1,0 +1,202 @@
+"""The title of an issue: what is wrong and where, in one line, from all that is known of a finding."""
+
+from __future__ import annotations
+
+import re
+
+from tzerlike.core.case import GRAPH
+from tzerlike.core.observation import Observation, Offence, Stage
+from tzerlike.core.results import DEFAULT_PIPELINE, Ending
+from tzerlike.findings.issue.layout import trace
+from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
+from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.issue.titles import title
+from tzerlike.findings.issue.wording import (
+    bare_buffer,
+    called_operators,
+    first_line,
+    huge_extent,
+    most_called,
+    never_computed,
+    rare_names,
+    reason,
+    symbolic_thread,
+)
+from tzerlike.oracles import account_of, ill_typed
+from tzerlike.oracles.crash import SANITIZER
+from tzerlike.oracles.protocol import Account
+from tzerlike.passes.naming import short_name
+from tzerlike.plugins import harness_named
+from tzerlike.systems import under_test
+
+REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
+"""What our question to a CUDA compiler has in front of its answer."""
+
+
+def headline(subject: Subject) -> str:
+    """Return the title of the issue: what is wrong and where, in one line."""
+    seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
+    place = account.place or short_name(seen.pass_name) or step(subject)
+    if account.headline:
+        text = account.headline + (bare_buffer(account.headline, subject.script) if seen.stage is Stage.TEXT else "")
+    elif kind == "wrong-code":
+        culprit = (subject.guilt.guilty if subject.guilt else "") or (
+            seen.results.guilty if seen.results else account.place
+        )
+        due = f" ({account.place or due_to(culprit, subject.case)})" if culprit and culprit != DEFAULT_PIPELINE else ""
+        ran = blamed(subject)
+        text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
+    elif seen.origin is not None:
+        verb = "crashes" if kind == "crash" else "fails"
+        where = left(seen.origin)
+        failing = "code generation" if place == STAGES[Stage.BUILD] else place
+        text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where or 'it is ill-formed'}"
+        if not where and seen.refusal:
+            text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
+    elif kind == "crash":
+        text = f"{place} crashes ({death(subject)}){symbolic_thread(subject.script) or _visiting(seen) or _at(subject)}"
+    elif kind == "ice-on-valid":
+        if REFUSED_SOURCE in seen.refusal:
+            place = "CUDA source"
+            text = f"CUDA source does not compile: {first_line(seen.refusal).partition(REFUSED_SOURCE)[2]}"
+        else:
+            defined = seen.rejection is not None and seen.rejection.support == "defined"
+            text = f"{place} fails: {(defined and never_computed(seen.refusal)) or reason(seen.refusal)}"
+    else:
+        most, huge = most_called(subject.script), huge_extent(subject.script)
+        text = {
+            "hang": f"{place} hangs{_at(subject) or (most and f' on {most}')}",
+            "oom": f"{place} runs out of memory{(huge and f' on an extent of {huge}') or _on_operators(subject)}",
+            "slow-code": slower_in_short(subject),
+        }.get(kind, subject.finding.title)
+    label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
+    told = text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1)
+    named = title(
+        label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
+    )
+    # Why something fails comes before what it fails on.
+    return named if ": " in named else title(label, text, short)
+
+
+def _for_what(subject: Subject) -> str:
+    """The one function that CUDA source is generated for in a program and in few others."""
+    named = [name for name in rare_names(subject.script) if name.startswith(("T.", "assert"))]
+    return f" for {named[0]}" if len(named) == 1 else ""
+
+
+def _on_operators(subject: Subject) -> str:
+    """The operators of a model that calls few, unless what is said names one; where a check has no words, the node that
+    cannot be made, or the function that it stands in, and what few programs have where it is one of code generation."""
+    wordless = reason(subject.seen.refusal).startswith("check ")
+    inner = next(iter(trace(subject.seen.backtrace)), "") if wordless else ""
+    if subject.case.harness == GRAPH:
+        named = called_operators(subject.script)
+    elif made := _MADE.match(inner):
+        named = [made[1]]
+    elif subject.seen.pass_name and "::" in inner:
+        return f" in {inner.rpartition('::')[2]}"
+    else:
+        named = rare_names(subject.script) if wordless and not subject.seen.pass_name else []
+    said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)
+    return "" if said or not named else f" on {' and '.join(named)}"
+
+
+_MADE = re.compile(r"(?:\w+::)+(\w+)::\1$")
+"""A constructor."""
+
+STAGES = {
+    Stage.LOAD: "Loading a module",
+    Stage.PASSES: "A pass",
+    Stage.BUILD: "Code generation",
+    Stage.COMPILE_DEVICE: "Code generation",
+    Stage.BUILD_BASELINE: "Code generation in the baseline build",
+}
+
+BUILDER = "BlockBuilder"
+"""What makes a model before there is a module to load."""
+
+
+def step(subject: Subject) -> str:
+    """What was at work where no pass was."""
+    if subject.case.harness == GRAPH and subject.seen.stage is Stage.LOAD:
+        return BUILDER
+    return STAGES.get(subject.seen.stage, "the compiler")
+
+
+def _in_short(place: str, subject: Subject) -> str:
+    """What failed in which function of TVM's, where what it says is too long for a title."""
+    if subject.seen.origin is not None:
+        fails = "crashes" if subject.finding.kind == "crash" else "fails"
+        return f"{short_name(subject.seen.culprit)} leaves IR that {place} {fails} on"
+    if subject.finding.kind == "invalid-ir":
+        return account_for(subject).headline.partition(": ")[0]
+    if place == "CUDA source":
+        return "CUDA source does not compile"
+    verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
+    if subject.seen.stage is Stage.TEXT:
+        return "TVMScript does not round-trip"
+    named = (line for line in trace(subject.seen.backtrace) if "::" in line)
+    inner = next(named, "").removeprefix("tvm::")
+    return f"{place} {verb}" + (f" in {inner}" if inner else "")
+
+
+def account_for(subject: Subject) -> Account:
+    """What the oracle of a finding tells of it."""
+    return account_of(subject.finding, subject.seen, {**subject.environment, **subject.held})
+
+
+def death(subject: Subject) -> str:
+    """How the process died, in few words."""
+    seen = subject.seen
+    if seen.stack_overflow:
+        return f"stack overflow, {seen.depth} frames deep" if seen.depth else "stack overflow"
+    if seen.message.startswith(SANITIZER):
+        return first_line(seen.message)
+    name, _, words = " ".join(seen.message.split()).partition(" ")
+    # Only what ends in abort() says why; the last words of others are any warning that went before.
+    words = words.removeprefix("what():").strip()
+    if name == "SIGABRT" and words:
+        return f"{name}: {words.rstrip(' :')}"
+    return name or "the process dies"
+
+
+def left(origin: Offence) -> str:
+    """What is wrong with the program that a pass leaves, as what it has."""
+    said = ill_typed.wrong_in_words(first_line(origin.where))
+    for stored, told in _LEFT:
+        said = re.sub(stored, told, said)
+    return said
+
+
+_LEFT = (
+    (r"^\w* ?does not declare ", "a block that does not declare "),
+    (
+        r"^(\w+) of ([\w.]+), which meant ([\w.]+) and means nothing$",
+        r"\1 of the block \2, whose index no longer stands for \3",
+    ),
+    (
+        r"^(\w+) of ([\w.]+), which meant ([\w.]+) and means ([\w.]+)$",
+        r"\1 of the block \2, whose index now stands for \4, not \3",
+    ),
+    (r"^Relax that its verifier refuses$", "ill-formed Relax"),
+)
+"""What observations say of the program that a pass leaves, and how a report says it."""
+
+
+def _at(subject: Subject) -> str:
+    """The first function of TVM's that a backtrace names, where the failing step has no name of its own."""
+    if subject.seen.pass_name or account_for(subject).place:
+        return ""
+    named = (line for line in trace(subject.seen.backtrace) if "::" in line)
+    inner = next(named, "").rpartition("tvm::")[2]
+    if inner:
+        return f" in {inner}"
+    rare = rare_names(subject.script) or called_operators(subject.script)
+    return f": program with {' and '.join(rare)}" if rare else ""
+
+
+def _visiting(seen: Observation) -> str:
+    """The kind of node that a visitor without a name in the library was at when the process died."""
+    inner, above = [*(frame.function for frame in seen.backtrace[:2]), "", ""][:2]
+    visit = None if "::" in inner else re.search(under_test().code.visit, above)
+    return "" if visit is None else f" on {visit[1]}"
