@@ -84,8 +84,6 @@ _TOLD = {
 _TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
 """The target among the attributes of a function, long and seldom changed."""
 
-_IN_BASELINE = ", in the baseline build"
-
 _MOST_LINES = 20
 """Of a program that a pass leaves as it was, or dies in: a reader has the program itself."""
 
@@ -99,9 +97,7 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     told = _TOLD.get(bisection.change, "")
     if bundle.observation.origin is not None and not bisection.diff:
         return None
-    what = told or bisection.line().partition(": ")[2]
-    if _shown_by_both(bundle):
-        what = what.removesuffix(_IN_BASELINE)
+    what = told or bisection.what + bisection.where * (not _shown_by_both(bundle))
     if bisection.reduced != reduced:
         return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")

@@ -46,10 +46,12 @@ class Bisection:
     def to_json(self) -> dict[str, Any]:
         return _SCHEMA.stamped(asdict(self))
 
-    def line(self) -> str:
-        """The verdict in a few words."""
-        place = "" if self.index is None else f" (pass {self.index + 1} of {self.passes})"
-        what = {
+    @property
+    def what(self) -> str:
+        """What the culprit does, in a few words."""
+        if self.index is None and "." in self.guilty and self.build != BASELINE:
+            return "without it the finding disappears"
+        return {
             Change.RESULT: "after it the program computes something else",
             Change.UNDEFINED: "after it the program has undefined behavior",
             Change.ILL_FORMED: "it makes the program ill-formed",
@@ -59,10 +61,16 @@ class Bisection:
             Change.RAISED: "it raises",
             Change.NONE: "found by building with fewer passes",
         }[self.change]
-        if self.index is None and "." in self.guilty and self.build != BASELINE:
-            what = "without it the finding disappears"
-        build = ", in the baseline build" if self.build == BASELINE else ""
-        return f"{self.guilty}{place}: {what}{build}" if self.guilty else f"cannot tell{build}"
+
+    @property
+    def where(self) -> str:
+        """In which build, where that is not the one that users make."""
+        return ", in the baseline build" if self.build == BASELINE else ""
+
+    def line(self) -> str:
+        """The verdict in a few words."""
+        place = "" if self.index is None else f" (pass {self.index + 1} of {self.passes})"
+        return f"{self.guilty}{place}: {self.what}{self.where}" if self.guilty else f"cannot tell{self.where}"
 
 
 _SCHEMA = Schema(Bisection, "bisection")
