@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -244,6 +245,8 @@ def test_what_people_write(statement: str) -> None:
         ("B[n // 8388608] = 1", "an extreme constant", "B[n // 2] = 1"),
         ("if n * -2147483648 < 1:\n    B[n] = 1", "an extreme constant", "n * 2 < 1"),
         ("B[n] = n * -2147483648 + 1", "an extreme constant", "n * 2 + 1"),
+        ("if -2147483640 < 0 - n:\n    B[n] = 1", "an extreme constant", "2 < 0 - n"),
+        ("B[n] = T.Select(n < 2147483647, 1, A[n])", "an extreme constant", "n < 2"),
         ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
         ("for i in range(0):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("for i in range(T.min(n, 0)):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
@@ -426,6 +429,14 @@ def test_a_store_beside_blocks_is_odd() -> None:
     assert names(func) == ["a store beside blocks"]
     assert "B[0] = 1" not in text_without_oddities(func)
     assert names(bare("B[0] = 1")) == []
+
+
+def test_a_name_outside_of_blocks_is_odd() -> None:
+    text = BLOCK.format(root="True", value="x", predicate="True")
+    text = re.sub(r"( +)(for i in .*\n)", r"\1\2\1    x: T.let[T.int32] = i\n", text)
+    func = tvm_api.parse_script(text)
+    assert names(func) == ["a name outside of blocks"]
+    assert "T.let" not in text_without_oddities(func)
 
 
 def test_threads_are_counted_without_a_look_at_memory() -> None:

@@ -20,6 +20,9 @@ from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site
 EXTREME = 1 << 20
 """As an index or a divisor, such a number is one of the edges that a fuzzer goes for."""
 
+_EDGE = 1 << 16
+"""How far from the lowest and the highest number of its dtype a constant is still one of the edges."""
+
 OUTSIDE = "an index outside of its buffer"
 
 _SIMPLER = "an expression that is one of its operands, or a number"
@@ -129,11 +132,15 @@ def _let(program: Program, site: Site) -> Odds:
 
 
 def _ramp(program: Program, site: Site) -> Odds:
-    loads: list[Any] = []
-    structural_walk(site.node.stride, (tvm.ir.TensorLoad, loads.append))
-    if loads:
+    if _has_load(site.node.stride):
         one = number(dtype_of(site.node.stride), 1)
         yield "a stride that memory says", lambda: tirx.Ramp(site.node.base, one, site.node.lanes)
+
+
+def _has_load(node: Any) -> bool:
+    loads: list[Any] = []
+    structural_walk(node, (tvm.ir.TensorLoad, loads.append))
+    return bool(loads)
 
 
 def _integer(program: Program, site: Site) -> Odds:
@@ -142,9 +149,12 @@ def _integer(program: Program, site: Site) -> Odds:
         extent = array_items(type_of(accessed_by(above.node)).shape)[site.index]
         if not within(site.node, number(site.dtype, 0), extent):
             yield OUTSIDE, partial(number, site.dtype, 0)
-    calculates, multiplies = (above is not None and type(above.node) in kinds for kinds in (ARITHMETIC, (tirx.Mul,)))
+    kind = None if above is None else type(above.node)
     if abs(int(site.node.value)) >= EXTREME and (
-        _in_index_or_divisor(site) or (calculates and _in_condition(site)) or (multiplies and _is_lowest(site))
+        _in_index_or_divisor(site)
+        or (kind in ARITHMETIC and _in_condition(site))
+        or (kind is tirx.Mul and _is_lowest(site))
+        or (kind in COMPARISON and _is_at_an_edge(site) and not _has_load(above.node))
     ):
         yield "an extreme constant", partial(number, site.dtype, 2)
 
@@ -153,6 +163,12 @@ def _is_lowest(site: Site) -> bool:
     """Whether a number is the lowest of its signed dtype, by which nobody multiplies."""
     dtype = parse(site.dtype)
     return dtype is not None and int(site.node.value) == dtype.low
+
+
+def _is_at_an_edge(site: Site) -> bool:
+    """Whether a number is among the lowest or highest of its dtype, which the analyzer takes for infinity."""
+    dtype, value = parse(site.dtype), int(site.node.value)
+    return dtype is not None and not dtype.low + _EDGE < value < dtype.high - _EDGE
 
 
 def _variable(program: Program, site: Site) -> Odds:

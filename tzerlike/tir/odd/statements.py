@@ -37,6 +37,9 @@ from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
 
+BESIDE = "a name outside of blocks"
+"""Schedule primitives know loops and blocks there, and nothing else."""
+
 MEETING = "an element that is stored in two ways"
 """StorageRewrite shares memory on the condition that code writes each element of it once (storage_rewrite.cc)."""
 
@@ -163,6 +166,14 @@ def _sequence(program: Program, site: Site) -> Odds:
     for place, stmt in enumerate(stmts):
         if any(may_meet(earlier, stmt) for earlier in stmts[:place]) and key(stmt.buffer) not in program.given:
             yield MEETING, partial(seq, [*stmts[:place], *stmts[place + 1 :]])
+        if type(stmt) is tirx.Bind and program.blocks and not any(map(declares, (site, *site.ancestors()))):
+            yield BESIDE, partial(_substituted, stmts, place)
+
+
+def _substituted(stmts: list[Any], place: int) -> Any:
+    """A sequence with the value of a name in place of it."""
+    bind = stmts[place]
+    return seq([*stmts[:place], *(substitute(stmt, {key(bind.var): bind.value}) for stmt in stmts[place + 1 :])])
 
 
 def _bind(program: Program, site: Site) -> Odds:
