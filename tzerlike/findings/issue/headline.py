@@ -36,7 +36,7 @@ REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
     seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
-    place = account.place or short_name(seen.pass_name) or step(subject)
+    place = account.place or short_name(seen.pass_name) or working_step(subject)
     if account.headline:
         text = account.headline + (bare_buffer(account.headline, subject.script) if seen.stage is Stage.TEXT else "")
     elif kind == "wrong-code":
@@ -49,7 +49,7 @@ def headline(subject: Subject) -> str:
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
         where = left(seen.origin)
-        failing = "code generation" if place == STAGES[Stage.BUILD] else place
+        failing = "code generation" if place == STAGE_NAMES[Stage.BUILD] else place
         text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where or 'it is ill-formed'}"
         if not where and seen.refusal:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
@@ -104,7 +104,7 @@ def _on_operators(subject: Subject) -> str:
 _MADE = re.compile(r"(?:\w+::)+(\w+)::\1$")
 """A constructor."""
 
-STAGES = {
+STAGE_NAMES = {
     Stage.LOAD: "Loading a module",
     Stage.PASSES: "A pass",
     Stage.BUILD: "Code generation",
@@ -116,11 +116,11 @@ BUILDER = "BlockBuilder"
 """What makes a model before there is a module to load."""
 
 
-def step(subject: Subject) -> str:
+def working_step(subject: Subject) -> str:
     """What was at work where no pass was."""
     if subject.case.harness == GRAPH and subject.seen.stage is Stage.LOAD:
         return BUILDER
-    return STAGES.get(subject.seen.stage, "the compiler")
+    return STAGE_NAMES.get(subject.seen.stage, "the compiler")
 
 
 def _in_short(place: str, subject: Subject) -> str:

@@ -10,10 +10,19 @@ from tzerlike.core.results import GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.issue.calls import plain_calls
-from tzerlike.findings.issue.headline import BUILDER, REFUSED_SOURCE, STAGES, account_for, death, headline, left, step
+from tzerlike.findings.issue.headline import (
+    BUILDER,
+    REFUSED_SOURCE,
+    STAGE_NAMES,
+    account_for,
+    death,
+    headline,
+    left,
+    working_step,
+)
 from tzerlike.findings.issue.labels import labels
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace, triage
-from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, scheduled, test_first, whole_test
+from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, test_first, whole_test, with_schedule
 from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, wrong_place
 from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
@@ -41,7 +50,7 @@ def report(subject: Subject) -> str:
     head = pasted(subject.script) if program else whole_test(subject) if test else ""
     needed, calls = only_with(subject), calls_shown(subject)
     if program and calls:
-        head = scheduled(head, calls)
+        head = with_schedule(head, calls)
     parts = [
         [f"# {headline(subject)}"],
         *([[needed]] if needed else []),
@@ -241,7 +250,7 @@ def _place(subject: Subject) -> str:
         elif subject.case.config.pipeline != "default":
             where = "of the pipeline below"
         return f"The pass {code(seen.pass_name)}, {where},"
-    return code(BUILDER) if step(subject) == BUILDER else STAGES.get(seen.stage, "The compiler")
+    return code(BUILDER) if working_step(subject) == BUILDER else STAGE_NAMES.get(seen.stage, "The compiler")
 
 
 def _ran(subject: Subject) -> bool:

@@ -40,7 +40,7 @@ def calls_shown(subject: Subject) -> str:
     return calls if pasted_as_it_is and len(calls.splitlines()) <= account.lines else ""
 
 
-def scheduled(program: str, calls: str) -> str:
+def with_schedule(program: str, calls: str) -> str:
     """A program with the calls that schedule it."""
     imported = re.sub(r"^from tvm", "from tvm import s_tir\nfrom tvm", program.rstrip(), count=1, flags=re.MULTILINE)
     return f"{imported}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n"

@@ -154,7 +154,7 @@ def _integer(program: Program, site: Site) -> Odds:
         _in_index_or_divisor(site)
         or (kind in ARITHMETIC and _in_condition(site))
         or (kind is tirx.Mul and _is_lowest(site))
-        or (kind in COMPARISON and _is_at_an_edge(site) and not _has_load(above.node))
+        or (above is not None and kind in COMPARISON and _is_at_an_edge(site) and not _has_load(above.node))
     ):
         yield "an extreme constant", partial(number, site.dtype, 2)
 
