@@ -104,6 +104,7 @@ def test_what_is_known_is_counted_and_not_bundled(tzerlike: Command, state: Path
     assert "no longer shows" not in told.stdout
 
 
+@pytest.mark.long
 def test_an_interrupted_batch_saves_and_tells(tmp_path: Path) -> None:
     state, output = tmp_path / "state", tmp_path / "out"
     process = start("ci", "batch", "--carry", state, "--budget", "1h", *OPTIONS, "--output", output)

@@ -113,6 +113,7 @@ def main(A: T.Buffer((1000000000,), "int8")):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limits", "kind"),
     [
@@ -136,9 +137,11 @@ def test_unrolling_without_end_is_a_finding(
     ("arguments", "complaint"),
     [
         ((), "--function; there are: add, copy"),
-        (("--function", "mul"), "there are: add, copy"),
+        pytest.param(("--function", "mul"), "there are: add, copy", marks=pytest.mark.long),
         (("--function", "add", "--passes", "tirx.UnrolLoop"), "nearest: tirx.UnrollLoop"),
-        (("--function", "add", "--passes", "tirx.UnrollLoop{"), "expected an argument name"),
+        pytest.param(
+            ("--function", "add", "--passes", "tirx.UnrollLoop{"), "expected an argument name", marks=pytest.mark.long
+        ),
         (("--function", "add", "--oracles", "taste"), "no oracle"),
     ],
 )
@@ -149,7 +152,15 @@ def test_run_says_what_is_wrong(tzerlike: Command, script: Path, arguments: tupl
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("text", ["", "x = 1", "def f(:", "import os; os.system('touch owned')"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", marks=pytest.mark.long),
+        pytest.param("x = 1", marks=pytest.mark.long),
+        "def f(:",
+        "import os; os.system('touch owned')",
+    ],
+)
 def test_a_file_that_is_no_tvmscript(tzerlike: Command, tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.py"
     path.write_text(text)

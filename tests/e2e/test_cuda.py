@@ -195,6 +195,7 @@ def test_the_repro_of_a_kernel_gone_wrong_prints_what_the_device_passes_make_of_
     assert done.stdout.count("launch_thread") == 2
 
 
+@pytest.mark.long
 def test_run_judges_a_kernel(tzerlike: Command) -> None:
     done = tzerlike("run", KERNELS, "--function", "register_tile", "--target", "cuda", "--json")
     verdict = json.loads(done.stdout)

@@ -145,6 +145,7 @@ def test_what_a_bundle_holds_shows_wrong_gradients_without_tzerlike(tmp_path: Pa
         assert done.returncode == status, (called, done.stdout[-500:], done.stderr[-500:])
 
 
+@pytest.mark.long
 def test_the_regression_test_of_a_refusal_is_cured_by_a_model_that_has_gradients(tmp_path: Path) -> None:
     case = _case(_call("triu", _doubles(3, 4), k=0))
     model = model_of(case.ir)

@@ -330,6 +330,7 @@ def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() ->
     assert kept and all(one.searched for one in kept)
 
 
+@pytest.mark.long
 def test_a_model_that_takes_all_memory_has_a_test_with_a_limit(tmp_path: Path) -> None:
     """ConvertLayout takes it for a squeeze of all dimensions; of what is right the test passes under the limit."""
     squeeze = Vertex("squeeze", (0,), {"axis": (-2, -1)}, (TensorType((), "float16"),))

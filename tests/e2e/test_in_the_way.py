@@ -37,6 +37,7 @@ def test_a_full_standard_output_is_a_line(tmp_path: Path) -> None:
     assert complaint(done.stderr) == "tzerlike: No space left on device"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("which", "size", "says"),
     [

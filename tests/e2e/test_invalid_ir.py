@@ -87,6 +87,7 @@ def test_forced_narrow_indices_leave_calls_ill_typed(tmp_path: Path) -> None:
     assert [finding.parts[0] for finding in findings(case_of(PLAIN))] == ["immutability"]
 
 
+@pytest.mark.long
 def test_the_entry_function_is_annotated_in_the_input(tmp_path: Path) -> None:
     (changed,) = findings(case_of(PLAIN))
     assert status(changed, tmp_path) == 1

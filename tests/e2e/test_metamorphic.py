@@ -73,6 +73,7 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     assert done.stdout.endswith("the bug shows\n")
 
 
+@pytest.mark.long
 def test_its_regression_test_fails_with_the_bug_and_passes_without_the_guilty_call(
     bundle: Path, tmp_path: Path
 ) -> None:

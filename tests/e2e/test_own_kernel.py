@@ -42,7 +42,7 @@ class Module:
 """
 
 
-@pytest.mark.parametrize("text", [KERNEL, RELAX], ids=["constants", "relax"])
+@pytest.mark.parametrize("text", [KERNEL, pytest.param(RELAX, marks=pytest.mark.long)], ids=["constants", "relax"])
 def test_a_kernel_is_judged_as_it_is_written(tzerlike: Command, tmp_path: Path, text: str) -> None:
     (tmp_path / "mine.py").write_text(text)
     done = tzerlike("run", tmp_path / "mine.py")
@@ -54,7 +54,7 @@ def test_a_kernel_is_judged_as_it_is_written(tzerlike: Command, tmp_path: Path, 
     ("good", "bad", "line", "why"),
     [
         ("T.float32(1)", "T.nonsense(1)", 10, "has no attribute 'nonsense'"),
-        ("T.float32(1)", "missing", 10, "Undefined variable: missing"),
+        pytest.param("T.float32(1)", "missing", 10, "Undefined variable: missing", marks=pytest.mark.long),
         ("i, j in", "i; j in", 9, "not Python: invalid syntax"),
     ],
 )

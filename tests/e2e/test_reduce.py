@@ -149,6 +149,7 @@ def at_work(pid: int) -> bool:
     return any(text.strip() for text in grandchildren)
 
 
+@pytest.mark.long
 def test_a_budget_that_is_used_up_leaves_the_best_so_far_and_what_does_not_show_nothing(
     tzerlike: Command, bundles: tuple[Path, Path]
 ) -> None:

@@ -56,6 +56,7 @@ def fatal(directory: Path) -> Path:
     return directory
 
 
+@pytest.mark.long
 def test_a_campaign_records_its_system_and_uses_its_names(campaign: CampaignDir, bundle: Path) -> None:
     assert f'system = "{SYSTEM}"' in campaign.config.read_text()
     assert json.loads((campaign.root / "environment.json").read_text())["system"] == SYSTEM
