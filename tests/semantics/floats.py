@@ -118,6 +118,16 @@ B[1] = T.Cast("int32", T.Cast("float16", C[0]) == T.Cast("float16", C[1]))
 
 CHOICES = (
     *by_value(
+        "the bits of a zero",
+        "float-branch",
+        script(
+            'A: T.Buffer((2,), "float32"), B: T.Buffer((1,), "int32")',
+            'B[0] = T.reinterpret("int32", T.min(A[0], A[1]))',
+        ),
+        ([0.0, -0.0], [0]),
+        ([0.5, 0.0078125], [0]),
+    ),
+    *by_value(
         "a rounded sum compared",
         "float-branch",
         chosen("T.Select(A[0] + A[1] > T.float32(0.4), 1, 2)"),

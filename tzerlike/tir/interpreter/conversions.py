@@ -77,6 +77,8 @@ def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | Non
             if value[1]:
                 raise BrokenRule("float-rounding", "the bits of an inexact value")
             value = value[0]
+            if value == 0.0:
+                raise BrokenRule("float-branch", "the sign of zero")
         bits = read.pack(value)
         if source.scalar == _UPPER_HALF:
             if any(bits[:2]):
