@@ -6,6 +6,7 @@ A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ _METHODS = frozenset(
         "storage_align", "tensorize", "transform_block_layout", "transform_layout", "unannotate", "unroll", "vectorize",
     }
 )  # fmt: skip
+
+_MAP, _ARRAY = "tirx.IndexMap", "ffi.Array"
 
 _LOOKS = "get"
 """What the names of the methods begin with that leave a schedule as it is."""
@@ -73,8 +76,8 @@ def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> None:
 
 
 def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the calls without some of them, but with the last, which is the one that goes wrong; and with an earlier
-    look at the same in place of a later one."""
+    """Yield the calls without some of them, but with the last, which is the one that goes wrong; with an earlier look
+    at the same in place of a later one; and with maps that only turn the indices around."""
     calls = read_calls(lines)
     made: dict[str, int] = {}
     steps = []
@@ -90,6 +93,46 @@ def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
         if steps[place].only_looks and asked in seen and place < len(lines) - 1:
             yield [*lines[:place], *_renamed(lines[place + 1 :], call.name, seen[asked])]
         seen.setdefault(asked, call.name)
+    for place, line in enumerate(lines):
+        for plainer in _with_plainer_maps(line):
+            yield [*lines[:place], plainer, *lines[place + 1 :]]
+
+
+def _with_plainer_maps(line: str) -> Iterator[str]:
+    """A call with a map of its indices in the opposite order, and in the same, in place of a map that does more."""
+    tree = ast.parse(line)
+    for constant in [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]:
+        given = constant.value
+        for turned in (True, False):
+            constant.value = _plain_map(given, turned)
+            if constant.value:
+                yield ast.unparse(tree)
+        constant.value = given
+
+
+def _plain_map(text: str, turned: bool) -> str:
+    """The JSON of an index map that gives the indices of another, `turned` around or as they are; "" where there is no
+    such map, or it is one of these."""
+    try:
+        graph = json.loads(text)
+        nodes = graph["nodes"]
+        root = nodes[graph["root_index"]]
+        initial, final = (nodes[root["data"][name]]["data"] for name in ("initial_indices", "final_indices"))
+        if root["type"] != _MAP or sorted(initial) == sorted(final) or (turned and len(initial) == 1):
+            return ""
+        variables = [nodes[place] for place in initial]
+        plain: list[Any] = [{"type": "None"}]
+        for variable in variables:
+            own = [nodes[variable["data"]["ty"]], nodes[variable["data"]["name"]]]
+            place = len(plain)
+            plain += [*own, {**variable, "data": {**variable["data"], "span": 0, "ty": place, "name": place + 1}}]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ""
+    places = list(range(3, len(plain), 3))
+    plain += [{"type": _ARRAY, "data": places}, {"type": _ARRAY, "data": places[::-1] if turned else places}]
+    data = {"initial_indices": len(plain) - 2, "final_indices": len(plain) - 1, "inverse_index_map": 0}
+    plain.append({"type": _MAP, "data": data})
+    return json.dumps({**graph, "root_index": len(plain) - 1, "nodes": plain}, separators=(",", ":"))
 
 
 def _renamed(lines: Sequence[str], old: str, new: str) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tests.puzzles.conftest import BLOCKS
 from tzerlike.core.errors import UserError
+from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.oracles.schedule_calls import fewer_calls, make_calls, read_calls
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import s_tir
+from tzerlike.systems.tvm_api import s_tir, tirx
 
 CALLS = [
     "v1 = sch.get_sblock('b')",
@@ -79,3 +82,16 @@ def test_an_earlier_look_takes_the_place_of_a_later_one() -> None:
     lines = ["v1 = sch.get_sblock('b')", "v2 = sch.annotate(v1, 'v3', 1)", "v3 = sch.get_sblock('b')"]
     last = "v4 = sch.annotate(v3, 'v3', [2])"
     assert [*lines[:2], "v4 = sch.annotate(v1, 'v3', [2])"] in list(fewer_calls([*lines, last]))
+
+
+def test_a_map_that_turns_indices_around_or_does_nothing_takes_the_place_of_another() -> None:
+    given = tirx.IndexMap.from_func(lambda i, j: [i // 7, i % 7, j])
+    line = f"v1 = sch.transform_layout('b', ('write', 0), tvm.ir.load_json({tvm_api.tvm.ir.save_json(given)!r}))"
+    offered = list(fewer_calls([line]))
+    assert all(len(lines) == 1 and len(lines[0]) < len(line) for lines in offered)
+    assert [with_lambdas(call).partition("lambda ")[2] for (call,) in offered] == ["i, j: (j, i))", "i, j: (i, j))"]
+    assert list(fewer_calls(offered[0])) == []
+    for (call,) in offered:
+        (argument,) = (one.args[2] for one in read_calls([call]))
+        assert isinstance(argument, ast.Call) and isinstance(argument.args[0], ast.Constant)
+        assert isinstance(tvm_api.tvm.ir.load_json(argument.args[0].value), tirx.IndexMap)
