@@ -510,3 +510,11 @@ def test_what_memory_is_compared_with_may_be_extreme() -> None:
 
 def test_what_is_multiplied_may_be_large() -> None:
     assert "an extreme constant" not in names(bare("B[n] = A[n] * -1640531527 + -2147483648"))
+
+
+@pytest.mark.parametrize(("dtype", "odd"), [("bfloat16", ["a power that TVM's own function refuses"]), ("float16", [])])
+def test_a_power_is_of_floats_that_tvm_takes(dtype: str, odd: list[str]) -> None:
+    buffer = tvm_api.tirx.decl_buffer((4,), dtype, "A", layout=None)
+    load = tvm_api.tirx.BufferLoad(buffer, [0])
+    power = tvm_api.tvm.ir.Call(tvm_api.tvm.ir.Op.get("tirx.pow"), [load, load], ret_ty=dtype)
+    assert names(tvm_api.tirx.PrimFunc([buffer], tvm_api.tirx.BufferStore(buffer, power, [0]))) == odd

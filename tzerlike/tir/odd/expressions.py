@@ -84,6 +84,14 @@ def _call(program: Program, site: Site) -> Odds:
         yield from _choice(site, *args)
     if name == "likely":
         yield "a hint", lambda: args[0]
+    if name == "pow" and not _is_standard_float(site.dtype):
+        yield "a power that TVM's own function refuses", lambda: args[0]
+
+
+def _is_standard_float(text: str) -> bool:
+    """Whether tvm.tirx.pow takes a dtype: it refuses bfloat16 and float8."""
+    dtype = parse(text)
+    return dtype is not None and dtype.base == "float" and not dtype.suffix
 
 
 def _logic(program: Program, site: Site) -> Odds:
