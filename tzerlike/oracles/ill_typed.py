@@ -28,10 +28,13 @@ _EXPECTED = {
 """What no constructor of TVM's holds a program to, by rule."""
 
 
+_VECTOR = "an if_then_else on a vector"
+
 _IN_WORDS = (
     (r"^1 strides ", "1 stride "),
     (r"^a buffer laid out by (\S+)$", r"a buffer with an extent, stride or offset of \1"),
     (r"^([\w.]+) of nothing typed (\S+)$", r"\1() -> \2"),
+    (r"^(?:prim|tirx)\.if_then_else of (\w+x\d+), .*$", rf"{_VECTOR} of \1"),
     (r"^([a-z][\w.]*\.\w+) of (.+) typed (\S+)$", r"\1(\2) -> \3"),
     (r" typed (\S+)$", r" that has dtype \1"),
 )
@@ -72,10 +75,13 @@ def _may_stray(observation: Observation) -> bool:
     return (results is not None and not results.defined) or (rejection is not None and not rejection.support)
 
 
+_SCALAR = "The condition of `if_then_else` is a scalar: `tirx.if_then_else` and code generation refuse others."
+
+
 def account_of_ill_typed(found: Offence) -> Account:
     return Account(
         headline=f"{short_name(found.pass_name)} leaves ill-typed IR: {wrong_in_words(found.where)}",
-        expected=expected_of(found.rule, "a pass"),
+        expected=_SCALAR if _VECTOR in wrong_in_words(found.where) else expected_of(found.rule, "a pass"),
         place=found.pass_name,
         actual="leaves ill-typed IR:",
         quoted=wrong_in_words(found.where),

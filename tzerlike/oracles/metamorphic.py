@@ -103,7 +103,7 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     made = _MADE.get(rule, f"breaks the rule {rule}")
     name = f"Schedule.{method_of(seen.pass_name)}"
     told = Account(
-        expected="The schedule primitive preserves what the program computes.",
+        expected="The schedule primitive preserves what the program computes, or raises a `ScheduleError`.",
         place=name,
         actual=f"makes a program that {made}{_CHANCE * (rule != OTHER_VALUES)}:{where}.",
         headline=_slip_in_title(name, where)
@@ -130,7 +130,7 @@ def _of_lies(told: Account, where: str) -> Account:
     too_little = "leaves a block that declares too little"
     return replace(
         told,
-        expected="After the schedule primitive, each block declares what it reads and writes.",
+        expected="Each block still declares what it reads and writes, or the primitive raises a `ScheduleError`.",
         actual=f"leaves a block that {where}." if what else f"{too_little}: {where}.",
         headline=f"{told.place} {f'leaves a block with undeclared {what[0]}' if what else too_little}",
     )

@@ -101,11 +101,11 @@ def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
 def _with_plainer_maps(line: str) -> Iterator[str]:
     """A call with a map of its indices in the opposite order, and in the same, in place of a map that does more."""
     tree = ast.parse(line)
-    for constant in [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]:
+    for constant in [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]:
         given = constant.value
         for turned in (True, False):
-            constant.value = _plain_map(given, turned)
-            if constant.value:
+            if isinstance(given, str) and (plain := _plain_map(given, turned)):
+                constant.value = plain
                 yield ast.unparse(tree)
         constant.value = given
 

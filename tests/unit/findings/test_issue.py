@@ -27,7 +27,7 @@ def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None
     text = report(told)
     assert headline(told) == "[Bug][TIR] Wrong code: B[0, 2] is 8, not 7"
     assert "`B[0, 2]` is 7." in text
-    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. The baseline build (LLVM level 0" in text
+    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. The baseline build (no optimization: LLVM level 0" in text
     assert "is right." in text
     assert "def test_x" in text
     assert "A[0] = 1" not in text, "the program is in the test; it is not shown twice"

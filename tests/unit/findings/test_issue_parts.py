@@ -74,7 +74,9 @@ def test_a_program_that_names_an_extent_says_where_the_name_comes_from() -> None
     printed = '# from tvm.script import ir as I\n\nn = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n'
     assert '\n\nn = TypeVar("n")\n\n\n@I.ir_module\n' in pasted(printed)
     text = pasted('n = TypeVar("n")\n@I.ir_module\nclass Module:\n    pass\n')
-    assert text.startswith("from typing import TypeVar\nfrom tvm.script import ir as I\n\nn = TypeVar")
+    assert text.startswith(
+        "from __future__ import annotations\n\nfrom typing import TypeVar\nfrom tvm.script import ir as I\n"
+    )
 
 
 def test_inputs_stand_beside_what_is_computed_where_they_are_few() -> None:

@@ -67,7 +67,7 @@ def results_in_words(subject: Subject) -> list[str]:
         if subject.case.harness == GRAPH
         else brief(in_words(subject.environment.get("baseline")))
     )
-    baseline = f"baseline build ({words})"
+    baseline = f"baseline build (no optimization: {words})"
     text += {
         "both": f" The {baseline} is also wrong.",
         "optimised": f" The {baseline} is right." if _right(results.baseline) else "",

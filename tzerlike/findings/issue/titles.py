@@ -83,6 +83,7 @@ _SHORTER = (
     (r"Buffer alias source \w+", "buffer alias source"),
     (r"Dimension of (\w+\[\d+\]) \(.*\) must equal dimension of (\w+\[\d+\]) .*", r"\1 and \2 differ"),
     (r" (?:for now|yet)$", ""),
+    (r"the (\w+) (?:should|must) be inserted under at least one For or While stmts", r"\1 outside of any loop"),
     (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
     (r" fails: ", ": "),
     (r" fails on ([\w.]+(?: and [\w.]+)?): ", r" on \1: "),

@@ -184,6 +184,10 @@ _SCRIPTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
 """What a module that TVM prints without its imports takes from tvm.script."""
 
 
+_PARSED_ONLY = "from __future__ import annotations\n\n"
+"""Python would evaluate an annotation with a TypeVar in it, which TVM only parses."""
+
+
 def pasted(script: str) -> str:
     """A program with the imports that it needs, as code: TVM prints them as a comment, needed or not, or not at all.
 
@@ -194,7 +198,7 @@ def pasted(script: str) -> str:
             return script[script.index("from tvm import ") :]
         body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
         needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
-        named = ["from typing import TypeVar\n"] * ("TypeVar(" in body)
+        named = [_PARSED_ONLY, "from typing import TypeVar\n"] * ("TypeVar(" in body)
         body = re.sub(
             r"^(\w+ = TypeVar\(.*\)\n)(?=[@a-z])(?!\w+ = TypeVar)", r"\1\n\n", body, count=0, flags=re.MULTILINE
         )
@@ -205,7 +209,8 @@ def pasted(script: str) -> str:
         return match[1] if used else ""
 
     text = re.sub(r"^(\w+ = TypeVar\(.*\)\n)(?=@)", r"\1\n\n", _IMPORT.sub(imported, script), flags=re.MULTILINE)
-    return re.sub(r"\A((?:from .*\n|\n)+)", lambda head: re.sub(r"\n+", "\n", head[0]).lstrip("\n") + "\n", text)
+    text = re.sub(r"\A((?:from .*\n|\n)+)", lambda head: re.sub(r"\n+", "\n", head[0]).lstrip("\n") + "\n", text)
+    return _PARSED_ONLY * ("TypeVar(" in text) + text
 
 
 def inputs_text(arrays: Mapping[str, NDArray[Any]], script: str) -> str:

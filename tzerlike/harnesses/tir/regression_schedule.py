@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -67,14 +68,19 @@ def _of_calls(
     """The test of the last of `calls`, which may say no: of what it does, or of the `check` behind it."""
     program = pieces_of(script)
     calls = needed(calls)
-    last = f"with contextlib.suppress(s_tir.ScheduleError):\n    {calls[-1]}\n"
 
-    def written(*end: str) -> str:
-        body = "\n".join((schedule_of("Module", calls), *calls[:-1], *end))
+    def written(steps: Sequence[str]) -> str:
+        body = "\n".join((schedule_of("Module", calls), *steps))
         needed = ["import contextlib", "from tvm import s_tir", *program.imports, *imports]
         return pytest_file(f"schedule_{name}", [program.inside, body, check], needed, [helpers, program.outside])
 
-    return Regression(written(last), written())
+    return Regression(written(_or_refused(calls)), written(calls[:-1]))
+
+
+def _or_refused(steps: Sequence[str]) -> Sequence[str]:
+    """Steps on a schedule, of which the last may say no."""
+    guard = "with contextlib.suppress(s_tir.ScheduleError):\n"
+    return [*steps[:-1], *(guard + textwrap.indent(step, "    ") for step in steps[-1:])]
 
 
 def schedule_tests(
@@ -106,9 +112,9 @@ def _of_course(
     found = f"stray({SCHEDULE}.mod{', declared=True' * lies})"
 
     def written(steps: Sequence[str]) -> str:
-        body = "\n".join((schedule_of("Module", steps), *steps, f'assert {found} == ""\n'))
+        body = "\n".join((schedule_of("Module", steps), *_or_refused(steps), f'assert {found} == ""\n'))
         name = f"schedule_{snake_case(finding.observation.pass_name)}_{'regions' if lies else 'undefined'}"
-        imports = ["from tvm import s_tir", *program.imports]
+        imports = ["import contextlib", "from tvm import s_tir", *program.imports]
         return pytest_file(name, [program.inside, intrinsics, body], imports, [STRAY, program.outside])
 
     return Regression(written(steps), written(fewer))
@@ -134,8 +140,8 @@ def _of_steps(
     def written(steps: Sequence[str], check: str) -> str:
         return pytest_file(
             f"schedule_{snake_case(finding.observation.pass_name)}_{'regions' if lies else 'wrong_code'}",
-            [program.inside, intrinsics, "\n".join((schedule_of("Module", steps), *steps)), build, check],
-            ["from tvm import s_tir", *program.imports, *imports, *run.imports],
+            [program.inside, intrinsics, "\n".join((schedule_of("Module", steps), *_or_refused(steps))), build, check],
+            ["import contextlib", "from tvm import s_tir", *program.imports, *imports, *run.imports],
             [run.helpers, program.outside],
         )
 
