@@ -171,3 +171,32 @@ def test_a_block_that_strays_beyond_what_it_declares_is_shown_by_tvm_alone(tmp_p
     assert test.text.splitlines()[-5].startswith("    assert stray(sch.mod, declared=True)"), test.text
     assert status(test.text, tmp_path) == 1
     assert status(test.cured, tmp_path) == 0
+
+
+GATHER = """\
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4, 4), "float32"), P: T.Buffer((4,), "int32"), B: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.sblock("take"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(P[0], A[P[0], vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[P[0], vj]
+"""
+
+
+@pytest.mark.long
+def test_an_index_that_a_block_reads_and_does_not_declare_is_shown_by_tvm_alone(tmp_path: Path) -> None:
+    """TVM 0.27: the copy that reindex makes declares A and not P; its region has the very index of its body."""
+    calls = ('sch.reindex("take", ("read", 1))',)
+    seen = Observation(
+        Exit.OK, Stage.MUTATE, "block-region: reads P without declaring it", "ReIndex", results=Results("defined")
+    )
+    finding = Finding("wrong-code", ("schedule", "ReIndex", "block-region"), Case("{}"), seen)
+    test = next(schedule_tests(finding, GATHER, {"calls": calls, "trace": NO_CALLS}, (), b""))
+    assert (status(test.text, tmp_path), status(test.cured, tmp_path)) == (1, 0)

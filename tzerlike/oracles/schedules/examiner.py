@@ -161,20 +161,24 @@ def undeclared(block):
 
     def own(inner):
         known.extend([*inner.alloc_buffers, *(match.buffer for match in inner.match_buffers)])
+
+    def nested(inner):
+        own(inner)
         for region in (*inner.reads, *inner.writes):
             tvm_ffi.structural_walk(region, (tvm.ir.TensorLoad, bounds.append))
 
     own(block)
     for kind, note in (
-        (s_tir.SBlock, own),
+        (s_tir.SBlock, nested),
         (tirx.AllocBuffer, lambda node: known.append(node.buffer)),
         (tirx.DeclBuffer, lambda node: known.append(node.buffer)),
         (tvm.ir.TensorLoad, lambda node: accessed.append((node, node.source))),
         (tirx.BufferStore, lambda node: accessed.append((node, node.buffer))),
     ):
         tvm_ffi.structural_walk(block.body, (kind, note))
-    done = [buffer for node, buffer in accessed if not any(node.same_as(bound) for bound in bounds)]
-    return [buffer for buffer in done if not any(buffer.same_as(other) for other in known)]
+    for bound in bounds:  # a load there is no access, but the same node may be one elsewhere
+        accessed.pop(next(i for i, (node, _) in enumerate(accessed) if node.same_as(bound)))
+    return [buffer for _, buffer in accessed if not any(buffer.same_as(other) for other in known)]
 """
 """The definition of a function that returns the buffers which a block accesses and does not declare."""
 
