@@ -86,8 +86,8 @@ INTRINSICS: tuple[Intrinsic, ...] = (
     *_unary("tirx.acosh", LIBDEVICE, "1", "above-one", targets=("cuda",)),
     *_unary("tirx.log1p", LIBM, "1", "positive", targets=("llvm",)),
     *_unary("tirx.log1p", LIBDEVICE, "1", "positive", targets=("cuda",)),
-    Intrinsic("tirx.pow", ("T", "T"), ANY_FLOAT, domain="positive", targets=("llvm",)),
-    Intrinsic("tirx.pow", ("T", "T"), ("float16", "float32", "float64"), domain="positive", targets=("cuda",)),
+    # tirx.pow refuses bfloat16.
+    Intrinsic("tirx.pow", ("T", "T"), ("float16", "float32", "float64"), domain="positive"),
     *(
         Intrinsic(name, ("T", "T"), dtypes, "1", targets=(target,))
         for name in ("tirx.atan2", "tirx.hypot", "tirx.copysign", "tirx.nextafter")

@@ -453,6 +453,26 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
     assert names(tvm_api.parse_script(text.format(extent="16")), threads=True) == []
 
 
+@pytest.mark.parametrize(
+    ("outer", "odd"),
+    [
+        ('T.thread_binding(2, thread="vthread.x")', ["a number of threads that the kernel computes"]),
+        ('T.thread_binding(2, thread="blockIdx.x")', ["a number of threads that the kernel computes"]),
+        ("range(2)", []),
+    ],
+)
+def test_threads_are_counted_before_they_run(outer: str, odd: list[str]) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in {outer}:
+        for j in T.thread_binding(i + 1, thread="threadIdx.x"):
+            B[j] = A[j]
+"""
+    assert names(tvm_api.parse_script(text), threads=True) == odd
+
+
 def test_what_a_host_stores_beside_a_kernel_is_odd() -> None:
     text = """
 # from tvm.script import tirx as T

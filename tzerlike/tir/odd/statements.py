@@ -8,7 +8,7 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, source_of, tirx, tvm, type_of
-from tzerlike.tir.node import accessed_by, dtype_of, fits, is_jump, key, loop_with, seq, substitute
+from tzerlike.tir.node import accessed_by, dtype_of, fits, is_jump, key, loop_with, seq, substitute, variables_in
 from tzerlike.tir.odd.expressions import is_fixed
 from tzerlike.tir.odd.meeting import may_meet
 from tzerlike.tir.odd.program import (
@@ -87,6 +87,8 @@ def _loop(program: Program, site: Site) -> Odds:
         yield "a thread binding", serial
     elif bound_to_threads and next(buffers_read(program.tree, site, ("extent",)), None) is not None:
         yield "a number of threads in memory", partial(loop_with, node, extent=number(dtype, 2))
+    elif bound_to_threads and not _variables_of_kernel(site).isdisjoint(map(key, variables_in(node.extent))):
+        yield "a number of threads that the kernel computes", partial(loop_with, node, extent=number(dtype, 2))
     elif any(key(buffer) in program.written for buffer in buffers_read(program.tree, site, BOUNDS)):
         yield (
             "a bound in memory that is written",
@@ -104,6 +106,13 @@ def _loop(program: Program, site: Site) -> Odds:
     rest = _hints(node.annotations)
     if len(rest) < len(node.annotations) and not left_early(program.tree, site):
         yield "an annotation", partial(loop_with, node, annotations=rest)
+
+
+def _variables_of_kernel(site: Site) -> frozenset[int]:
+    """The variables of the loops around a loop that run on the device: it is launched before they have values."""
+    loops = [above.node for above in site.ancestors() if type(above.node) is tirx.For]
+    launched = max((place + 1 for place, loop in enumerate(loops) if int(loop.kind) == THREAD_BINDING), default=0)
+    return frozenset(key(loop.loop_var) for loop in loops[:launched])
 
 
 def _at_most_zero(extent: Any) -> bool:
