@@ -157,7 +157,7 @@ def test_run_says_what_is_wrong(tzerlike: Command, script: Path, arguments: tupl
     [
         pytest.param("", marks=pytest.mark.long),
         pytest.param("x = 1", marks=pytest.mark.long),
-        "def f(:",
+        pytest.param("def f(:", marks=pytest.mark.long),
         "import os; os.system('touch owned')",
     ],
 )

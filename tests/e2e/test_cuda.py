@@ -205,6 +205,7 @@ def test_run_judges_a_kernel(tzerlike: Command) -> None:
     assert refused.stderr.strip() == "tzerlike: --arch: '90' is not an architecture like sm_90"
 
 
+@pytest.mark.long
 def test_a_campaign_on_cuda_finds_its_seeds_and_reaches_code_generation(tzerlike: Command, tmp_path: Path) -> None:
     out = tmp_path / "campaign"
     done = tzerlike(

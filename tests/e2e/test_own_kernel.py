@@ -124,6 +124,7 @@ def test_a_file_with_imports_and_helpers_is_run_in_confinement(tmp_path: Path) -
         assert failed.startswith(f"{path}:{HELPED.count(chr(10))}: TypeError: ")
 
 
+@pytest.mark.long
 def test_watch_judges_the_file_again_when_it_changes(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(KERNEL)

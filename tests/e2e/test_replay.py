@@ -43,6 +43,7 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     assert done.returncode < 0, "the process dies of a signal"
 
 
+@pytest.mark.long
 def test_run_judges_its_case_alike(tzerlike: Command, bundle: Path) -> None:
     done = tzerlike("run", bundle / "case.json", "--json")
     assert done.returncode == 1

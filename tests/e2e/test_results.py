@@ -141,6 +141,7 @@ def test_the_bundle_blames_the_pass_and_has_what_it_takes_to_see_it(bundle: Path
     assert (bundle / "test_regression.py").read_text() in report
 
 
+@pytest.mark.long
 def test_it_shows_again(tzerlike: Command, bundle: Path) -> None:
     done = tzerlike("replay", bundle, "--times", "2")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -162,6 +163,7 @@ def test_a_replay_runs_the_stored_inputs(tzerlike: Command, bundle: Path, tmp_pa
     assert done.stderr.splitlines() == [f"tzerlike: {other / 'inputs.npz'}: argument0 does not fit the parameter A"]
 
 
+@pytest.mark.long
 def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -> None:
     for name in ("repro.py", "inputs.npz"):
         shutil.copy(bundle / name, tmp_path / name)

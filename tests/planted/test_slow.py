@@ -160,6 +160,7 @@ def test_a_program_of_a_campaign_is_made_large_and_its_slow_pass_named(monkeypat
     assert not examiner.look_again(ask, finding.case, look.held).findings, "the pass is mended"
 
 
+@pytest.mark.long
 def test_a_case_is_chosen_by_itself_and_a_share_of_them() -> None:
     cases = [Case(program(), input_seed=number) for number in range(400)]
     chosen = [case for case in cases if examiner.wants(made(case))]
@@ -169,6 +170,7 @@ def test_a_case_is_chosen_by_itself_and_a_share_of_them() -> None:
     assert not any(examiner.wants(made(replace(case, target="cuda"))) for case in cases)
 
 
+@pytest.mark.long
 def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     """The pass that it is about does nothing here."""
     large = enlarged(program(), 0)
@@ -186,6 +188,7 @@ def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     assert done.stdout.startswith("without the pass ")
 
 
+@pytest.mark.long
 def test_the_test_of_slow_code_fails_while_the_default_build_is_slower(tmp_path: Path) -> None:
     """A pass that does nothing here; with sleeps in place of the functions one build is the slower."""
     case = Case(program())

@@ -95,6 +95,7 @@ def test_a_shard_goes_on_with_what_it_got(nodes: tuple[list[CampaignDir], list[L
     assert after.problems == []
 
 
+@pytest.mark.long
 def test_much_that_comes_at_once_is_taken_over_bit_by_bit(
     nodes: tuple[list[CampaignDir], list[Lossy]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
