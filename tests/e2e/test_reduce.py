@@ -169,3 +169,36 @@ def test_no_bundle_is_a_usage_error(tzerlike: Command, tmp_path: Path) -> None:
     done = tzerlike("reduce", tmp_path / "nothing")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+TWO = """
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8, 6), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
+    for i in range(8):
+        for j in range(6):
+            with T.sblock("first"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for j in range(6):
+            with T.sblock("second"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] * T.float32(2)
+"""
+
+
+@pytest.mark.long
+def test_a_schedule_that_kills_its_process_is_reduced_in_the_campaign(tzerlike: Command, tmp_path: Path) -> None:
+    """TVM 0.27: loop_partition of a loop around two others is a segmentation fault."""
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "two.py").write_text(TWO)
+    options = ["--seed", "3", "--iterations", "120", "--jobs", "1", "--seeds", tmp_path / "seeds", "--ui", "none"]
+    options += ["--oracles", "crash", "--mutators", "schedule-loops", "--pass-mode", "none", "--coverage", "none"]
+    done = tzerlike("fuzz", *options, "--out", tmp_path / "c")
+    assert done.returncode == 0, done.stderr
+    (bundle,) = (tmp_path / "c" / "findings").glob("crash-mutate-schedule-loop-partition-sigsegv-*")
+    before, after = ((path / "module.py").read_text() for path in (bundle, bundle / "reduced"))
+    assert before.count("for j in") == 2
+    assert "for j in" not in after, after

@@ -457,3 +457,6 @@ class ConfirmingWorker(ShardWorker):
             self.state.problems.append(f"no bundle of a mutation that died: {error}")
             return
         self._count_bundle("crash", path)
+        if path is not None:
+            record = read_record(path)
+            self.reductions.found(path, record.signed, record.tier)

@@ -16,7 +16,7 @@ from typing import Any
 from tzerlike.campaign.state import ToReduce, WorkerState
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding
+from tzerlike.core.finding import FIRST_TIER, SCHEME, Finding, Signed
 from tzerlike.core.limits import Limits
 from tzerlike.core.shrink import Shrinking, Task, last_that
 from tzerlike.core.stored import StoredCase
@@ -101,7 +101,7 @@ class Reductions:
         self._pairs = state.pairs
         """Cases of the campaign when candidates were tried the last time: an iteration may be a batch of them."""
 
-    def found(self, bundle: Path, finding: Finding, tier: int = 0) -> None:
+    def found(self, bundle: Path, finding: Signed, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
         self._state.to_reduce.append(ToReduce(finding.signature, bundle.name, tier))
 
