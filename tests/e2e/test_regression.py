@@ -172,6 +172,26 @@ def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
         assert not kept("import numpy\n\n\ndef test_fresh():\n    assert numpy.empty(1 << 20).any()\n", passes)
 
 
+@pytest.mark.parametrize(
+    ("end", "failing"),
+    [
+        ("pass", False),
+        ("sys.exit(0)", False),
+        ("sys.exit()", False),
+        ("sys.exit(1)", True),
+        ("sys.exit('wrong')", True),
+        ("1 // 0", True),
+        ("os.abort()", True),
+        ("sys.exit(pathlib.Path(__file__).with_name('inputs.npz').read_bytes() == b'x')", True),
+    ],
+)
+def test_a_script_fails_by_its_status(capfd: pytest.CaptureFixture[str], end: str, failing: bool) -> None:
+    with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
+        script = f"import os, pathlib, sys\nprint('heard')\n{end}\n"
+        assert proof.fails(executor, script, Case("P"), b"x") is failing
+    assert "heard" not in capfd.readouterr().out
+
+
 def test_a_test_is_tried_where_there_is_no_pytest(tmp_path: Path) -> None:
     """As in an environment that has the wheel and no more."""
     program = """if True:

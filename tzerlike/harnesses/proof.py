@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -23,6 +24,9 @@ from tzerlike.processes.heap import LAYOUTS, stir
 from tzerlike.processes.job import Job
 
 _JOB = "try-test"
+
+_MEMORIES = (LAYOUTS[0], LAYOUTS[-1])
+"""Heaps on which fresh memory is as it comes, and filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +45,36 @@ def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes 
     """
     if not test.text:
         return ""
+    with _beside_files(executor, case, archive) as passes:
+        failed = not any(passes(test.text, layout) for layout in _MEMORIES)
+        return test.text if failed and passes(test.cured, LAYOUTS[0]) else ""
+
+
+def fails(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> bool:
+    """Whether a script ends with an error, or dies, with fresh memory as it comes and filled; see `proved`."""
+    with _beside_files(executor, case, archive) as passes:
+        return not any(passes(script, layout) for layout in _MEMORIES)
+
+
+@contextmanager
+def _beside_files(executor: ForkExecutor, case: Case, archive: bytes) -> Iterator[Callable[[str, int], bool]]:
+    """A function that runs a script in a child, next to the files of a bundle, and returns whether it passes."""
     with tempfile.TemporaryDirectory(prefix="tzerlike-") as directory:
         path = Path(directory) / TEST_FILE
         path.with_name("case.json").write_text(json.dumps({"case": case.to_json()}))
         path.with_name("inputs.npz").write_bytes(archive)
 
-        def passes(text: str, layout: int = 0) -> bool:
+        def passes(text: str, layout: int) -> bool:
             path.write_text(text)
             item = {"path": str(path), "layout": layout}
             records, _ = executor.call(_JOB, item, executor.limits.relaxed(3))
             return bool(records)
 
-        failed = not any(passes(test.text, layout) for layout in (LAYOUTS[0], LAYOUTS[-1]))
-        return test.text if failed and passes(test.cured) else ""
+        yield passes
 
 
 def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Run the tests of a file, and lay down that they pass."""
+    """Run a file and the tests in it, and lay down that they pass."""
     channel.enter_stage(Stage.RUN)
     stir(item["layout"])
     sys.dont_write_bytecode = True
@@ -69,13 +86,24 @@ def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     # Whatever it is that a test fails of.
-    with suppress(Exception):
-        spec.loader.exec_module(module)
+    with suppress(Exception, SystemExit), redirect_stdout(io.StringIO()):
+        with _unless_zero():
+            spec.loader.exec_module(module)
         for name in dir(module):
             if name.startswith("test_"):
                 getattr(module, name)()
         channel.add_result({"passes": True})
     signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+@contextmanager
+def _unless_zero() -> Iterator[None]:
+    """Let a script end itself with status 0."""
+    try:
+        yield
+    except SystemExit as end:
+        if end.code:
+            raise
 
 
 JOBS: Mapping[str, Job] = MappingProxyType({_JOB: _try})

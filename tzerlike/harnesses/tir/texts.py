@@ -18,7 +18,7 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import quotable, replaying
-from tzerlike.harnesses.proof import Regression, proved
+from tzerlike.harnesses.proof import Regression, fails, proved
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import invalid_ir_test, round_trip_test
@@ -74,8 +74,10 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
     archive = look.archive or b""
     tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
-    repro = (look.repro and look.repro(pieces)) or replaying(pieces.title)
-    return Texts(printed.script, repro, pieces.test)
+    repro = look.repro(pieces) if look.repro is not None else ""
+    if repro and not pieces.test and not fails(executor, repro, finding.case, archive):
+        repro = ""
+    return Texts(printed.script, repro or replaying(pieces.title), pieces.test)
 
 
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
