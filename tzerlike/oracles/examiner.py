@@ -62,7 +62,7 @@ class Look:
     """What came of looking at a case: the findings, or in a `word` why there is none; a campaign counts the words.
 
     `seen` is there where it was a compilation. A bundle of the finding has `held` in its environment, the `archive` as
-    its inputs, and as its repro.py what `repro` makes; without that, or where it makes nothing, a script that has
+    its inputs, and as its repro.py what `repro` makes; without that, or where that shows nothing, a script that has
     tzerlike replay the bundle.
     """
 

@@ -79,10 +79,11 @@ _SCALAR = "The condition of `if_then_else` is a scalar: `tirx.if_then_else` and 
 
 
 def account_of_ill_typed(found: Offence) -> Account:
+    wrong = wrong_in_words(found.where)
     return Account(
-        headline=f"{short_name(found.pass_name)} leaves ill-typed IR: {wrong_in_words(found.where)}",
-        expected=_SCALAR if _VECTOR in wrong_in_words(found.where) else expected_of(found.rule, "a pass"),
+        headline=f"{short_name(found.pass_name)} leaves ill-typed IR: {wrong}",
+        expected=_SCALAR if _VECTOR in wrong else expected_of(found.rule, "a pass"),
         place=found.pass_name,
         actual="leaves ill-typed IR:",
-        quoted=wrong_in_words(found.where),
+        quoted=wrong,
     )

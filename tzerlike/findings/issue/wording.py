@@ -184,8 +184,8 @@ _SCRIPTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
 """What a module that TVM prints without its imports takes from tvm.script."""
 
 
-_PARSED_ONLY = "from __future__ import annotations\n\n"
-"""Python would evaluate an annotation with a TypeVar in it, which TVM only parses."""
+PARSED_ONLY = "from __future__ import annotations"
+"""Python would evaluate annotations, which TVM only parses."""
 
 
 def pasted(script: str) -> str:
@@ -198,7 +198,7 @@ def pasted(script: str) -> str:
             return script[script.index("from tvm import ") :]
         body = re.sub(r"\A(?:#.*\n|\n)+", "", script)
         needed = [f"from tvm.script import {what}\n" for name, what in _SCRIPTS.items() if f"{name}." in body]
-        named = [_PARSED_ONLY, "from typing import TypeVar\n"] * ("TypeVar(" in body)
+        named = [f"{PARSED_ONLY}\n\n", "from typing import TypeVar\n"] * ("TypeVar(" in body)
         body = re.sub(
             r"^(\w+ = TypeVar\(.*\)\n)(?=[@a-z])(?!\w+ = TypeVar)", r"\1\n\n", body, count=0, flags=re.MULTILINE
         )
@@ -210,7 +210,7 @@ def pasted(script: str) -> str:
 
     text = re.sub(r"^(\w+ = TypeVar\(.*\)\n)(?=@)", r"\1\n\n", _IMPORT.sub(imported, script), flags=re.MULTILINE)
     text = re.sub(r"\A((?:from .*\n|\n)+)", lambda head: re.sub(r"\n+", "\n", head[0]).lstrip("\n") + "\n", text)
-    return _PARSED_ONLY * ("TypeVar(" in text) + text
+    return f"{PARSED_ONLY}\n\n" * ("TypeVar(" in text) + text
 
 
 def inputs_text(arrays: Mapping[str, NDArray[Any]], script: str) -> str:

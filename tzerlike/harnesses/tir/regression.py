@@ -27,6 +27,7 @@ from tzerlike.execution.cuda.toolchain import CudaCompiler
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.findings.issue.results import has_no_end
+from tzerlike.findings.issue.wording import PARSED_ONLY
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, emulated_run, run_of
 from tzerlike.harnesses.tir.parts import context_arguments
@@ -79,9 +80,6 @@ class Module:
 
 _MAY_BE_REFUSED = ("crash", "hang", "oom")
 """Kinds of findings that are as well mended by an exception."""
-
-_PARSED_ONLY = "from __future__ import annotations"
-"""Python would evaluate annotations, which TVM only parses."""
 
 _NAMED_EXTENT = re.compile(r"Buffer\(\((?:[^()]|\([^()]*\))*\"")
 
@@ -199,8 +197,8 @@ def pieces_of(script: str) -> ProgramPieces:
     preamble = [line for line in head if line.strip() and not line.startswith("#")]
     if preamble or '"""' in body or "'''" in body:
         text = "\n".join(preamble) + "\n\n\n" + body
-        return ProgramPieces(outside=text, imports=(*imports, _PARSED_ONLY))
-    named = [_PARSED_ONLY] if _NAMED_EXTENT.search(body) else []
+        return ProgramPieces(outside=text, imports=(*imports, PARSED_ONLY))
+    named = [PARSED_ONLY] if _NAMED_EXTENT.search(body) else []
     return ProgramPieces(inside=body, imports=(*imports, *named))
 
 

@@ -74,10 +74,10 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
     archive = look.archive or b""
     tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
-    repro = look.repro(pieces) if look.repro is not None else ""
-    if repro and not pieces.test and not fails(executor, repro, finding.case, archive):
-        repro = ""
-    return Texts(printed.script, repro or replaying(pieces.title), pieces.test)
+    repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
+    if look.repro is not None and not pieces.test and not fails(executor, repro, finding.case, archive):
+        repro = replaying(pieces.title)
+    return Texts(printed.script, repro, pieces.test)
 
 
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:

@@ -244,15 +244,13 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
         trace=json.dumps(trace),
         intrinsics=intrinsics_in(trace),
     )
-    message, results = finding.observation.message, finding.observation.results
+    message = finding.observation.message
     rule, texts = message.partition(":")[0], {"title": pieces.title, "program": pieces.program, "steps": steps}
     if rule == LIES and UNSAID in message:
         return _LIES.format(**texts, undeclared=UNDECLARED)
     if STRAY in pieces.test:
         more, declared = (_BEYOND, ", declared=True") if rule == LIES else ("", "")
         return _STRAYS.format(**texts, stray=STRAY, more=more, declared=declared)
-    if rule == LIES and not (results and results.blame):
-        return ""  # it takes an interpreter to see
     behaviour = _BEHAVIOUR + message
     return pieces.run(behaviour + _CHANCE * (rule not in (OTHER_VALUES, LIES)), steps, parameters, "[module]")
 

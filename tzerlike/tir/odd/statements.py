@@ -37,9 +37,6 @@ from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
 
-BESIDE = "a name outside of blocks"
-"""Schedule primitives know loops and blocks there, and nothing else."""
-
 MEETING = "an element that is stored in two ways"
 """StorageRewrite shares memory on the condition that code writes each element of it once (storage_rewrite.cc)."""
 
@@ -138,7 +135,7 @@ def _evaluated(program: Program, site: Site) -> Odds:
 
 def _store(program: Program, site: Site) -> Odds:
     """All threads of a block do what none is bound to; that is harmless where they do not meet what others access."""
-    if program.blocks and not any(map(declares, site.ancestors())):
+    if _is_beside_blocks(program, site):
         yield "a store beside blocks", partial(seq, [])
     written = site.node.buffer
     if not program.threads or str(type_of(written).storage_scope) == "local":
@@ -153,6 +150,11 @@ def _store(program: Program, site: Site) -> Odds:
     accesses = (other for thread in threads for other in program.tree.below(thread) if type(other.node) in ACCESSES)
     if any(key(accessed_by(other.node)) == key(written) for other in accesses):
         yield "a write that is left to all threads", partial(seq, [])
+
+
+def _is_beside_blocks(program: Program, site: Site) -> bool:
+    """Whether a statement of a program with blocks is in none: primitives know loops and blocks there, nothing else."""
+    return program.blocks and not any(map(declares, site.ancestors()))
 
 
 def _of_one_block(site: Site) -> bool:
@@ -175,8 +177,8 @@ def _sequence(program: Program, site: Site) -> Odds:
     for place, stmt in enumerate(stmts):
         if any(may_meet(earlier, stmt) for earlier in stmts[:place]) and key(stmt.buffer) not in program.given:
             yield MEETING, partial(seq, [*stmts[:place], *stmts[place + 1 :]])
-        if type(stmt) is tirx.Bind and program.blocks and not any(map(declares, (site, *site.ancestors()))):
-            yield BESIDE, partial(_substituted, stmts, place)
+        if type(stmt) is tirx.Bind and _is_beside_blocks(program, site):
+            yield "a name outside of blocks", partial(_substituted, stmts, place)
 
 
 def _substituted(stmts: list[Any], place: int) -> Any:
