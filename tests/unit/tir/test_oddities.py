@@ -538,3 +538,25 @@ def test_a_power_is_of_floats_that_tvm_takes(dtype: str, odd: list[str]) -> None
     load = tvm_api.tirx.BufferLoad(buffer, [0])
     power = tvm_api.tvm.ir.Call(tvm_api.tvm.ir.Op.get("tirx.pow"), [load, load], ret_ty=dtype)
     assert names(tvm_api.tirx.PrimFunc([buffer], tvm_api.tirx.BufferStore(buffer, power, [0]))) == odd
+
+
+@pytest.mark.parametrize(
+    ("statement", "form", "left"),
+    [
+        ("for i in T.parallel(T.Cast('int32', T.Cast('int64', n))):\n    B[i] = A[i]", "Cast in Parallel.extent", "1"),
+        ("while A[n] > 3:\n    for j in T.unroll(2):\n        B[j] = A[j]", "Unrolled in While", "for j in range(2)"),
+    ],
+)
+def test_what_none_of_the_seeds_has_is_odd_where_nothing_else_is(statement: str, form: str, left: str) -> None:
+    func = bare(statement)
+    assert names(func) == [form]
+    assert left in text_without_oddities(func)
+
+
+def test_memory_of_which_there_is_none_like_it_in_the_seeds_is_odd_and_stays() -> None:
+    func = bare("for i in range(16):\n    B[i] = A[i]").with_attr("global_symbol", "main")
+    buffer = tvm_api.tirx.decl_buffer((4,), "int32x4", "D", layout=None)
+    wide = tvm_api.tirx.PrimFunc([*tvm_api.params_of(func), buffer], func.body)
+    assert names(func) == []
+    assert names(wide) == ["given memory of int vectors"]
+    assert mended(wide, 0, threads=False) is None

@@ -14,13 +14,15 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
-from tzerlike.tir.node import key, uses
+from tzerlike.tir.node import key, loop_with, uses
 from tzerlike.tir.odd import expressions, statements
 from tzerlike.tir.odd.index_form import strange_at, strange_extents
 from tzerlike.tir.odd.other_ways import OTHER_WAYS
 from tzerlike.tir.odd.program import Program, declares
+from tzerlike.tir.odd.vocabulary import unusual
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.reducers.program import Make, buffers_of, number, with_values
+from tzerlike.tir.scope import SERIAL, THREAD_BINDING
 from tzerlike.tir.tree import Kind, Site, Tree
 
 MOST_MENDS = 200
@@ -40,8 +42,22 @@ class Oddity:
 
 
 def oddities(func: Any, *, threads: bool) -> Iterator[Oddity]:
-    """What is odd about a function, outermost first. `threads` says whether its target has threads to bind loops to."""
+    """What is odd about a function, outermost first; where nothing else is, what none of the seeds has.
+
+    `threads` says whether its target has threads to bind loops to.
+    """
     tree = Tree(func)
+    strange = _strange(tree, threads=threads)
+    first = next(strange, None)
+    if first is None:
+        yield from (Oddity(form, _more_usual(tree, site)) for site, form in unusual(tree))
+    else:
+        yield first
+        yield from strange
+
+
+def _strange(tree: Tree, *, threads: bool) -> Iterator[Oddity]:
+    func = tree.func
     used = frozenset(key(var) for site in tree.sites for var in uses(site.node))
     loads = (key(source_of(site.node)) for site in tree.sites if type(site.node) is tvm.ir.TensorLoad)
     given = frozenset(map(key, params_of(func)))
@@ -81,7 +97,7 @@ def mended(func: Any, way: int, *, threads: bool) -> Any | None:
         odd = next(oddities(func, threads=threads), None)
         if odd is None:
             return func
-        func = odd.ways[min(way, len(odd.ways) - 1)]()
+        func = odd.ways[min(way, len(odd.ways) - 1)]() if odd.ways else None
         if func is None:
             break
     return None
@@ -96,6 +112,14 @@ def _views_of_own_memory(tree: Tree) -> frozenset[int]:
             views[key(match.buffer)] = views.get(source, source)
     given = frozenset(map(key, params_of(tree.func)))
     return frozenset(view for view, memory in views.items() if memory not in given)
+
+
+def _more_usual(tree: Tree, site: Site) -> tuple[Make, ...]:
+    if site.kind is Kind.EXPR:
+        return (partial(_with_node, tree, site, partial(_part_or_number, tree, site)),)
+    if type(site.node) is tirx.For and int(site.node.kind) not in (SERIAL, THREAD_BINDING):
+        return (partial(_with_node, tree, site, partial(loop_with, site.node, kind=SERIAL)),)
+    return ()
 
 
 def _with_node(tree: Tree, site: Site, make: Make) -> Any | None:
