@@ -76,6 +76,8 @@ def test_forced_narrow_indices_leave_calls_ill_typed(tmp_path: Path) -> None:
     types, changed = findings(case_of(NARROWED))
     assert types.parts == ("ill-typed", "ForceNarrowIndexToInt32", "call")
     assert changed.parts == ("immutability", "AnnotateEntryFunc")
+    wrong = changed.observation.offences[0].where
+    assert wrong == "afterwards main of the input module has the attribute tirx.is_entry_func"
     assert status(types, tmp_path) == 1
     assert status(replace(types, case=case_of(PLAIN)), tmp_path) == 0
     test = invalid_ir_test(types, tvm_api.script_of(tvm_api.load_ir(types.case.ir)))

@@ -70,6 +70,20 @@ def test_ill_typed_statements_break_their_rule(name: str) -> None:
     assert bad.rule == rule
 
 
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("buffer of a negative extent", "the buffer b"),
+        ("axis with another value", "the axis v = v of the block b"),
+        ("sum of two widths", ""),
+    ],
+)
+def test_what_is_ill_typed_is_named(name: str, place: str) -> None:
+    bad = TypeChecker().check(with_statement(tvm_api.entry_of(module()), ILL_TYPED[name][1]()))
+    assert bad is not None
+    assert bad.place == place
+
+
 def test_a_checker_does_not_take_for_typed_what_it_found_to_be_none() -> None:
     _, make = ILL_TYPED["sum of two widths"]
     func, checker = with_statement(tvm_api.entry_of(module()), make()), TypeChecker()

@@ -55,11 +55,12 @@ def analysis_regression_test(
     scopes = ", ".join(f"analyzer.constraint_scope({expr_source(each)})" for each in problem.constraints)
     if scopes:
         question = f"with {scopes}:\n" + textwrap.indent(question, "    ")
-    told = reported(problem, map(range_source, problem.variables))
+    asked = "analyzer" in question
+    told = ["analyzer = tvm.sym.Analyzer()", *reported(problem, map(range_source, problem.variables))] if asked else []
     body = [
         "\n".join(_definitions(problem, names, question)),
         *helpers,
-        _alarm(finding.kind, limits) + "\n".join(("analyzer = tvm.sym.Analyzer()", *told, question)),
+        _alarm(finding.kind, limits) + "\n".join((*told, question)),
     ]
     imports = ["from tvm import tirx", *(["import signal"] if finding.kind == "hang" else [])]
     name = f"{check}_{_PROBLEMS.get(finding.kind, 'memory')}"

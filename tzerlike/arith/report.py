@@ -36,7 +36,7 @@ _SPOKEN = {
 """Checks that are not called as what they ask."""
 
 _TIERS = {
-    1: "Signed index types and small numbers are enough to show it, and TVM itself asks the analyzer for this.",
+    1: "Signed index types and small numbers are enough to show it, and TVM's own passes ask such questions.",
     2: "It was only seen with numbers near the limits of a type, with constants that fold, or with a rare option.",
 }
 

@@ -91,14 +91,22 @@ NOT_KEPT = "not-kept"
 """That of one whose pass does not keep what later ones go by, and without which all is well."""
 
 
+UNSAID = "the module that it is given"
+"""Where an input was changed, if it is not known what of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offence:
-    """What a pass did that none may: which `check` (tzerlike.core.effort) found it, the rule, and in what way."""
+    """What a pass did that none may: which `check` (tzerlike.core.effort) found it, the rule, and in what way.
+
+    `place` names the part of the program; "" where that has no name, and in bundles of before.
+    """
 
     check: Text
     pass_name: Text
     rule: Text
     where: Text
+    place: Text = ""
 
 
 @dataclass(frozen=True, slots=True)

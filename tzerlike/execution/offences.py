@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tzerlike.core.effort import Check
-from tzerlike.core.observation import LEFTOVER, NOT_KEPT, Offence
+from tzerlike.core.observation import LEFTOVER, NOT_KEPT, UNSAID, Offence
 from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.tir.kept import KeptForm, form_of, not_kept
 from tzerlike.tir.launches import without_thread_domains
@@ -57,7 +57,7 @@ class TypeWatch:
         bad = self._checker.check_module(module)
         if bad is not None:
             self._done = True
-            self.offence = Offence(Check.TYPES.value, name, bad.rule, bad.where)
+            self.offence = Offence(Check.TYPES.value, name, bad.rule, bad.where, bad.place)
 
     def found(self) -> list[Offence]:
         """The offence, where what the passes began with is well-formed too."""
@@ -102,6 +102,7 @@ class InputWatch:
         self.offences: dict[str, Offence] = {}
         self._names = tvm_passes.PassNames(own)
         self._given: list[tuple[Any, int]] = []
+        self._attributes: list[set[tuple[str, str]]] = []
         self._latest: tuple[Any, int] = (None, 0)
 
     def run_before_pass(self, module: Any, info: Any) -> None:
@@ -111,14 +112,16 @@ class InputWatch:
         if self._given or latest is None or not latest.same_as(module):
             hashed = tvm_api.structural_hash(module)
         self._given.append((module, hashed))
+        self._attributes.append(_attributes(module))
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         name = self._names.end()
         given, hashed = self._given.pop()
+        attributes = self._attributes.pop()
         after = tvm_api.structural_hash(given)
         self._latest = (given, after)
         if after != hashed:
-            where = "the module that it is given"
+            where = _changed(attributes, _attributes(given))
             self.offences.setdefault(name, Offence(Check.IMMUTABILITY.value, name, "input", where))
             # A pass around it that was given the same is not to blame for that.
             changed = [one.same_as(given) and before == hashed for one, before in self._given]
@@ -126,6 +129,21 @@ class InputWatch:
 
     def found(self) -> list[Offence]:
         return list(self.offences.values())
+
+
+def _attributes(module: Any) -> set[tuple[str, str]]:
+    """The functions and the names of their attributes. No function is held: a pass may change what nobody holds."""
+    functions = ((str(var.name_hint), func.attrs) for var, func in module.functions.items())
+    return {(function, str(name)) for function, attrs in functions if attrs for name, _ in attrs.items()}
+
+
+def _changed(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> str:
+    """What became of the attributes of an input, as a sentence."""
+    for what, changed in (("has", after - before), ("has lost", before - after)):
+        if changed:
+            function, attribute = min(changed)
+            return f"afterwards {function} of the input module {what} the attribute {attribute}"
+    return UNSAID
 
 
 def offences_in(watches: Iterable[TypeWatch | InputWatch]) -> dict[str, Any]:
@@ -184,7 +202,7 @@ class OriginWatch:
         if bad is None:
             self._ill_typed = None
         elif self._ill_typed is None:
-            self._ill_typed = Offence(Check.TYPES.value, name, bad.rule, bad.where)
+            self._ill_typed = Offence(Check.TYPES.value, name, bad.rule, bad.where, bad.place)
 
     def _hold_to_promise(self, name: str, module: Any) -> None:
         promise = MADE.get(name) or TRUSTED.get(name)

@@ -58,6 +58,11 @@ def wrong_in_words(where: str) -> str:
     return next((f"{given} for an axis of {axis}" for axis, given in pairs if given != axis), where)
 
 
+def wrong_at(found: Offence) -> str:
+    """What is ill-typed, and where, as far as that is known."""
+    return wrong_in_words(found.where) + (f" ({found.place})" if found.place else "")
+
+
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     """Return the invalid-ir finding of the first pass that left ill-typed IR: its name, the rule, and in what way."""
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
@@ -85,5 +90,5 @@ def account_of_ill_typed(found: Offence) -> Account:
         expected=_SCALAR if _VECTOR in wrong else expected_of(found.rule, "a pass"),
         place=found.pass_name,
         actual="leaves ill-typed IR:",
-        quoted=wrong,
+        quoted=wrong_at(found),
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Observation, Offence
+from tzerlike.core.observation import UNSAID, Observation, Offence
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 
@@ -29,10 +29,13 @@ def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
     ]
 
 
+_CHANGED = {UNSAID: "the structural hash of the input module is not the same after the pass"}
+
+
 def account_of_changed_input(found: Offence) -> Account:
     return Account(
         headline=f"{short_name(found.pass_name)} modifies its input module in place",
         expected="A pass returns a new module, and does not modify its input while there are other references to it.",
         place=found.pass_name,
-        actual="modifies its input in place: the structural hash of the input module is not the same after the pass.",
+        actual=f"modifies its input in place: {_CHANGED.get(found.where, found.where)}.",
     )

@@ -12,7 +12,7 @@ import pytest
 
 from tests.subjects import OFF, subject, wrong
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Signed
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.headline import headline
@@ -194,6 +194,15 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     text = report(subject("ice-on-valid", replace(made, rejection=Rejection("internal-error", True, "defined"))))
     assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-formed." in text
     assert "TVM's verifiers accept it, and it runs" in text
+
+
+def test_what_comes_of_ill_typed_ir_is_told() -> None:
+    offence = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: lanes", "tirx.StorageRewrite", offences=(offence,))
+    of_types = replace(subject("invalid-ir", seen), finding=Signed("invalid-ir", ("ill-typed", "C", "buffer")))
+    assert "`tirx.StorageRewrite` raises on that:\n\n```\nInternalError: lanes\n```" in report(of_types)
+    compiled = replace(of_types, seen=replace(seen, exit=Exit.OK, stage=Stage.DONE, message=""))
+    assert "raises on that" not in report(compiled)
 
 
 def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -> None:

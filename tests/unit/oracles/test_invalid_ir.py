@@ -59,6 +59,19 @@ def test_a_bundle_says_what_its_own_pass_did() -> None:
         assert cause.guilty == offence.pass_name.rpartition(".")[2]
 
 
+def test_what_is_ill_typed_or_was_changed_is_named_where_that_is_known() -> None:
+    placed, named = (
+        account_of(finding, replace(finding.observation, offences=(offence,)), {})
+        for finding, offence in zip(
+            found()[:2],
+            (replace(TYPES, place="the store to B"), replace(INPUT, where="afterwards main has the attribute a")),
+            strict=True,
+        )
+    )
+    assert placed.quoted == "tirx.popcount(int32) -> int64 (the store to B)"
+    assert named.actual == "modifies its input in place: afterwards main has the attribute a."
+
+
 def test_a_damaged_bundle_has_no_account() -> None:
     for finding in found():
         assert account_of(finding, replace(finding.observation, offences=()), {}).headline == ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from tzerlike.core.case import GRAPH
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Offence, Stage
+from tzerlike.core.effort import Check
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import GRADIENT_BY, Ending
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.core.untrusted import one_line
@@ -160,6 +161,7 @@ def _actual(subject: Subject) -> list[str]:
                 else _POINTED_AT.sub(r"\1 ...", account.quoted)
             )
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
+        lines += _then_raised(subject.seen)
     elif kind == "wrong-code":
         lines = results_in_words(subject)
     elif kind == "slow-code":
@@ -190,6 +192,16 @@ def _actual(subject: Subject) -> list[str]:
         bare = " (offsets into libraries, where there are no symbols)" if any("+0x" in line for line in shown) else ""
         lines += ["", f"Backtrace, innermost frame first{bare}:", "", *fenced("\n".join(shown))]
     return lines
+
+
+def _then_raised(seen: Observation) -> list[str]:
+    """What comes of ill-typed IR later in the same compilation, where it is an exception."""
+    ill_typed = any(offence.check == Check.TYPES for offence in seen.offences)
+    if not ill_typed or seen.exit is not Exit.REJECTED or seen.stage is not Stage.BUILD:
+        return []
+    later = code(seen.pass_name) if seen.pass_name else STAGE_NAMES[Stage.BUILD]
+    said = without_addresses(_SCRIPT_BELOW.split(seen.message.strip())[0])
+    return ["", f"{later} raises on that:", "", *fenced(cut(said, _MESSAGE_LINES))]
 
 
 def _too_much(limit: int) -> str:
@@ -231,7 +243,8 @@ def _origin(origin: Offence) -> str:
         return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass there is no failure."
     wrongs = {LEFTOVER: "still has what that pass should remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, "is ill-typed")
-    return f"The cause is {code(origin.pass_name)}: its output {what}{where and f': {where}'}."
+    named = f" ({code(origin.place)})" if origin.place else ""
+    return f"The cause is {code(origin.pass_name)}: its output {what}{where and f': {where}'}{named}."
 
 
 _IN_WORDS = "well-formed"

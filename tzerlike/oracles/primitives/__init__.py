@@ -16,7 +16,7 @@ from tzerlike.core.manner import manners_of
 from tzerlike.core.mutation import Mutation
 from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
-from tzerlike.oracles.ill_typed import expected_of, wrong_in_words
+from tzerlike.oracles.ill_typed import expected_of, wrong_at, wrong_in_words
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.passes.naming import short_name
@@ -71,7 +71,7 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
         shown,
         headline=f"{seen.pass_name} leaves ill-typed IR: {wrong_in_words(offence.where)}",
         expected=expected_of(offence.rule, "a schedule primitive"),
-        actual=f"leaves ill-typed IR ({wrong_in_words(offence.where)}) in the last of these calls:",
+        actual=f"leaves ill-typed IR, {wrong_at(offence)}, in the last of these calls:",
     )
 
 

@@ -63,7 +63,7 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
         frames = tuple(Frame(name, "") for name in last["backtrace"])
         seen = replace(seen, exit=Exit.REJECTED, message=last["message"], backtrace=frames)
     else:
-        offence = Offence(Check.TYPES.value, seen.pass_name, last["rule"], last["where"])
+        offence = Offence(Check.TYPES.value, seen.pass_name, last["rule"], last["where"], last["place"])
         seen = replace(seen, offences=(offence,))
     finding = judge_primitives(plain_case(case), seen)
     if finding is None:
@@ -114,7 +114,7 @@ class _Watch:
         module = schedule.mod
         bad = self._checker.check_module(module)
         if bad is not None:
-            self._channel.add_result({"primitive": name, "rule": bad.rule, "where": bad.where})
+            self._channel.add_result({"primitive": name, "rule": bad.rule, "where": bad.where, "place": bad.place})
             raise _Seen
         if not self._good(module):
             raise _Seen

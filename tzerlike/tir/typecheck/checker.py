@@ -6,11 +6,12 @@ two functions share: along the passes of a compilation that is most of them.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from tzerlike.systems.tvm_api import KNOWN_IR, PrimFunc, array_items, params_of, tirx, tvm
 from tzerlike.tir.typecheck import expressions, statements
-from tzerlike.tir.typecheck.rule import BadType
+from tzerlike.tir.typecheck.rule import BadType, placed
 
 POINTER = "handle"
 """The dtype of a pointer, whatever it points to."""
@@ -56,14 +57,16 @@ class TypeChecker:
     def visit_buffer(self, buffer: Any) -> None:
         """Check the type of what is a buffer."""
         if self.element(buffer) and buffer.__chandle__() not in self._laid_out:
-            statements.check_layout(self, buffer.ty)
+            with placed(f"the buffer {buffer.name}"):
+                statements.check_layout(self, buffer.ty)
             self._laid_out.add(buffer.__chandle__())
 
     def visit(self, stmt: Any) -> None:
         """Check a statement and what is below it; BadType for the first rule that is broken."""
         look = statements.RULES.get(type(stmt))
         if look is not None and stmt.__chandle__() not in self._known:
-            look(self, stmt)
+            with placed(f"the store to {stmt.buffer.name}") if type(stmt) is tirx.BufferStore else nullcontext():
+                look(self, stmt)
             self._known[stmt.__chandle__()] = ""
 
     def dtype(self, expr: Any) -> str:

@@ -98,7 +98,10 @@ def _declaration(checker: TypeChecker, node: Any) -> None:
 def _realize(checker: TypeChecker, node: Any) -> None:
     given = checker.dtypes(node.iter_values)
     axes = [checker.stated(axis.var) for axis in array_items(node.block.iter_vars)]
-    require(given == axes, "axis", f"axes of {', '.join(axes)} for {', '.join(given)}")
+    pairs = zip(array_items(node.block.iter_vars), array_items(node.iter_values), strict=False)
+    wrong = (f"{axis.var.name} = {value}" for axis, value in pairs if checker.stated(axis.var) != checker.dtype(value))
+    place = f"the axis {next(wrong, '')} of the block {node.block.name_hint}"
+    require(given == axes, "axis", f"axes of {', '.join(axes)} for {', '.join(given)}", place)
     predicate = checker.dtype(node.predicate)
     require(predicate == "bool", "condition", f"SBlockRealize of {predicate}")
     checker.visit(node.block)
