@@ -6,16 +6,21 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import islice
 
 import pytest
 
+from tests.property.test_mutators_matrix import CACHE
 from tzerlike.core.case import Case, ContextConfig, parse_sequence
 from tzerlike.core.shrink import Outcome, Task, search
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 from tzerlike.tir.order import Size, size_of
-from tzerlike.tir.reducers.catalogue import REDUCERS
+from tzerlike.tir.reducers.catalogue import PROGRAM, REDUCERS
+from tzerlike.tir.reducers.program import program_of
+from tzerlike.tir.seeds import builtin_seeds
+from tzerlike.tir.tree import Tree
 
 PROGRAMS = {
     "blocks": '''
@@ -241,3 +246,50 @@ def test_statements_count_before_passes_and_passes_before_options() -> None:
         worse = {later: 9 for later in fields[place + 1 :]}
         assert replace(usual, **{name: 2}, **worse, text="z") < usual
     assert replace(usual, text="b") < usual
+
+
+BLOCK = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 1), "float16"), B: T.Buffer((4,), "float16")):
+    for i, k in T.grid(4, 3):
+        with T.sblock("sum"):
+            vi = T.axis.spatial(4, i)
+            vj = T.axis.spatial(1, 0)
+            vk = T.axis.reduce(3, k)
+            T.where(i < 3)
+            with T.init():
+                B[vi] = T.float16(0)
+            B[vi] = B[vi] + A[vi, vj] * T.float16(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("reducer", "left"),
+    [
+        ("smaller-blocks", "T.reads(A[vi, 0])"),
+        ("smaller-buffers", "A[vi]"),
+        ("without-buffers", "B[vi] = B[vi] + T.Mul(T.float16(0.0), T.float16(2.0))"),
+        ("usual-dtypes", "B[vi] = B[vi] + A[vi, vj] * T.float32(2.0)"),
+        ("without-blocks", "if k == 0:"),
+        ("without-blocks", "B[i] = B[i] + A[i, 0] * T.float16(2.0)"),
+    ],
+)
+def test_a_reducer_reaches_all_that_its_change_takes(reducer: str, left: str) -> None:
+    """Axes in regions, what is read of a buffer, the types of loads."""
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(BLOCK))))
+    assert left in " ".join(script(made) for attempt in REDUCERS[reducer](start) if (made := attempt()) is not None)
+
+
+def test_hardly_a_change_is_refused_by_constructors() -> None:
+    """TVM refusing a program is part of the search, but a reducer whose every change it refuses is of no use."""
+    refused: dict[str, list[str]] = {name: [] for name in PROGRAM}
+    made = dict.fromkeys(PROGRAM, 0)
+    for seed in builtin_seeds(CACHE)[::24]:
+        tree = Tree(program_of(seed.ir))
+        for name, reducer in PROGRAM.items():
+            for make in islice(reducer(tree), 8):
+                try:
+                    made[name] += make() is not None
+                except (TypeError, ValueError, RuntimeError) as error:
+                    refused[name].append(f"{seed.name}: {error!r}")
+    assert {name: said for name, said in refused.items() if len(said) * 10 > made[name]} == {}

@@ -219,7 +219,9 @@ def folded(node: Any, dtype: str) -> Any:
     fold = _FOLDS.get(type(node))
     numbers = type(node.a) is tirx.IntImm and type(node.b) is tirx.IntImm
     whole = None if fold is None or not numbers else number(dtype, fold(int(node.a.value), int(node.b.value)))
-    return whole or (node.a if str(type_of(node.a).dtype) == dtype else number(dtype, 1))
+    if whole is not None:
+        return whole
+    return node.a if str(type_of(node.a).dtype) == dtype else number(dtype, 1)
 
 
 def _simpler(node: Any, dtype: str) -> Any | None:

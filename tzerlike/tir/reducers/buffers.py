@@ -99,7 +99,7 @@ def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
         (tirx.Var, lambda var: new if key(var) == key(buffer) else var),
         (tvm.ir.TensorLoad, lambda n: tirx.BufferLoad(new, chosen(n.indices)) if source_of(n).same_as(new) else n),
         (tirx.BufferStore, lambda n: tirx.BufferStore(new, n.value, chosen(n.indices)) if n.buffer.same_as(new) else n),
-        (tirx.BufferRegion, lambda n: tirx.BufferRegion(new, chosen(n.region)) if source_of(n).same_as(new) else n),
+        (tvm.ir.TensorRegion, lambda n: tirx.BufferRegion(new, chosen(n.region)) if source_of(n).same_as(new) else n),
     )
 
 

@@ -16,6 +16,7 @@ from tzerlike.tir.reducers.program import ProgramReducer, on_program
 
 PROGRAM: Mapping[str, ProgramReducer] = {
     "without-statements": statements.without_statements,
+    "without-blocks": statements.without_blocks,
     "bodies": statements.bodies,
     "without-buffers": buffers.without_buffers,
     "smaller-sizes": expressions.smaller_sizes,

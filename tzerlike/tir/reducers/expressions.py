@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import structural_walk, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, source_of, structural_map, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.hole import IMMEDIATES, needs_constant
 from tzerlike.tir.order import simpler_numbers
 from tzerlike.tir.reducers.program import Make, mapped, number
@@ -146,4 +146,21 @@ def _usual(dtype: str) -> Iterator[str]:
 
 def _retyped(tree: Tree, old: str, new: str) -> Any:
     into = tvm.ir.PrimType(new)
-    return mapped(tree.func, (tvm.ir.PrimType, lambda ty: into if str(ty.dtype) == old else ty))
+    func = structural_map(tree.func, (tvm.ir.PrimType, lambda ty: into if str(ty.dtype) == old else ty))
+    # The map does not come to the types of expressions.
+    return Tree(func).rewrite(lambda site, node: _typed(node, old, into))
+
+
+def _typed(node: Any, old: str, into: Any) -> Any:
+    """An expression of the dtype `into` where it says that it is of the old one; what is loaded is of its buffer's."""
+    kind = type(node)
+    if kind is tvm.ir.TensorLoad:
+        return tirx.BufferLoad(source_of(node), array_items(node.indices))
+    if kind not in (tirx.IntImm, tirx.FloatImm, tirx.Cast, tvm.ir.Call) or str(getattr(node.ty, "dtype", "")) != old:
+        return node
+    if kind is tvm.ir.Call:
+        return tvm.ir.Call(node.op, array_items(node.args), attrs=node.attrs, ret_ty=into)
+    if kind is tirx.Cast:
+        return tirx.Cast(into, node.value)
+    text = str(into.dtype)
+    return tirx.FloatImm(text, float(node.value)) if "float" in text else tirx.IntImm(text, int(node.value))

@@ -201,7 +201,8 @@ class _Cut:
         if kind is tirx.Bind and key(node.var) in self.values:
             return seq([])
         if kind is tvm.ir.TensorLoad and key(source_of(node)) in self.gone:
-            return number(site.dtype, 0) or node
+            zero = number(site.dtype, 0)
+            return node if zero is None else zero
         if kind is s_tir.SBlock:
             return self._changed_block(node)
         return node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from tzerlike.core.shrink import spans
@@ -14,6 +14,9 @@ from tzerlike.tir.reducers.expressions import is_constant
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
 from tzerlike.tir.scope import SERIAL, constant_int
 from tzerlike.tir.tree import Site, Tree, left_early
+
+_REDUCE = 2
+"""The kind of an axis that a block reduces over: kCommReduce of tvm.tirx.IterVar."""
 
 
 def without_statements(tree: Tree) -> Iterator[Make]:
@@ -38,6 +41,44 @@ def bodies(tree: Tree) -> Iterator[Make]:
     for site in tree.statements():
         for body in _parts(tree, site):
             yield partial(_with_node, tree, site, body)
+
+
+def without_blocks(tree: Tree) -> Iterator[Make]:
+    """The statements of all blocks in their place: of the root as well, outside of S-TIR, or of those in it."""
+    sites = tree.of_type(s_tir.SBlockRealize)
+    if not any(array_items(site.node.block.match_buffers) for site in sites):
+        inner = frozenset(site.number for site in sites if site.parent is not None)
+        if sites:
+            yield partial(_outside_of_blocks, tree, frozenset(site.number for site in sites))
+        if inner:
+            yield partial(_without_all_blocks, tree, inner)
+
+
+def _outside_of_blocks(tree: Tree, numbers: frozenset[int]) -> Any:
+    return _without_dialect(Tree(_without_all_blocks(tree, numbers)))
+
+
+def _without_all_blocks(tree: Tree, numbers: frozenset[int]) -> Any:
+    return tree.rewrite(lambda site, node: _as_statements(node) if site.number in numbers else node)
+
+
+def _as_statements(realize: Any) -> Any:
+    """What a block does, with its initialisation where its reductions start, and under its predicate."""
+    block = realize.block
+    pairs = list(zip(array_items(block.iter_vars), array_items(realize.iter_values), strict=True))
+    starts = [
+        tirx.EQ(value, axis.dom.min)
+        for axis, value in pairs
+        if int(axis.iter_type) == _REDUCE and constant_int(axis.dom.extent) != 1
+    ]
+    init = block.init
+    if init is not None and starts:
+        init = tirx.IfThenElse(reduce(tirx.And, starts), init, None)
+    parts = [*map(tirx.AllocBuffer, array_items(block.alloc_buffers)), init, block.body]
+    made = substitute(
+        seq([part for part in parts if part is not None]), {key(axis.var): value for axis, value in pairs}
+    )
+    return made if constant_int(realize.predicate) == 1 else tirx.IfThenElse(realize.predicate, made, None)
 
 
 def without_rounds(tree: Tree) -> Iterator[Make]:
@@ -200,8 +241,9 @@ def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], 
     iter_vars, bindings = array_items(block.iter_vars), array_items(realize.iter_values)
     values = {key(iter_vars[p].var): bindings[p] if bound else iter_vars[p].dom.min for p in places}
     kept = [p for p in range(len(iter_vars)) if p not in places]
-    rest = substitute(block, values)
-    smaller = block_with(rest, iter_vars=[array_items(rest.iter_vars)[p] for p in kept])
+    # Before the values come in, which cannot stand where a variable is defined.
+    fewer = block_with(block, iter_vars=[iter_vars[p] for p in kept])
+    smaller = block_with(substitute(fewer, values))
     return tree.replace(site, s_tir.SBlockRealize([bindings[p] for p in kept], realize.predicate, smaller))
 
 
