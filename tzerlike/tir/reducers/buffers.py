@@ -82,16 +82,19 @@ def _with_extent(tree: Tree, buffer: Any, place: int, extent: int) -> Any:
 
 
 def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
-    """The function with only the dimensions `kept` of a buffer; one of extent 1 where none is."""
+    """The function with only the dimensions `kept` of a buffer; None where one number is left, which TVM prints as a
+    scalar."""
     shape = array_items(type_of(buffer).shape)
-    one, zero = tirx.IntImm("int32", 1), tirx.IntImm("int32", 0)
-    if not kept and len(shape) == 1:
+    smaller = [shape[p] for p in kept]
+    if not smaller or (
+        [constant_int(extent) for extent in smaller] == [1] and "x" not in str(type_of(buffer).dtype.dtype)
+    ):
         return None
-    new = like(buffer, shape=[shape[p] for p in kept] or [one])
+    new = like(buffer, shape=smaller)
 
     def chosen(given: Any) -> list[Any]:
         items = array_items(given)
-        return [items[p] for p in kept] or [zero if not isinstance(items[0], tvm.ir.Range) else _unit()]
+        return [items[p] for p in kept]
 
     # Nodes come children first: by the time an access is seen, it is one of the new buffer.
     return mapped(
@@ -101,7 +104,3 @@ def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
         (tirx.BufferStore, lambda n: tirx.BufferStore(new, n.value, chosen(n.indices)) if n.buffer.same_as(new) else n),
         (tvm.ir.TensorRegion, lambda n: tirx.BufferRegion(new, chosen(n.region)) if source_of(n).same_as(new) else n),
     )
-
-
-def _unit() -> Any:
-    return tvm.ir.Range.from_min_extent(tirx.IntImm("int32", 0), tirx.IntImm("int32", 1))
