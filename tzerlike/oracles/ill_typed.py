@@ -28,13 +28,13 @@ _EXPECTED = {
 """What no constructor of TVM's holds a program to, by rule."""
 
 
-_VECTOR = "an if_then_else on a vector"
+_VECTOR = "an if_then_else on a"
 
 _IN_WORDS = (
     (r"^1 strides ", "1 stride "),
     (r"^a buffer laid out by (\S+)$", r"a buffer with an extent, stride or offset of \1"),
     (r"^([\w.]+) of nothing typed (\S+)$", r"\1() -> \2"),
-    (r"^(?:prim|tirx)\.if_then_else of (\w+x\d+), .*$", rf"{_VECTOR} of \1"),
+    (r"^(?:prim|tirx)\.if_then_else of (\w+x\d+), .*$", rf"{_VECTOR} \1"),
     (r"^([a-z][\w.]*\.\w+) of (.+) typed (\S+)$", r"\1(\2) -> \3"),
     (r" typed (\S+)$", r" that has dtype \1"),
 )

@@ -49,8 +49,7 @@ def headline(subject: Subject) -> str:
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
         where = left(seen.origin)
-        failing = "code generation" if place == STAGE_NAMES[Stage.BUILD] else place
-        text = f"{short_name(seen.culprit)} leaves IR that {failing} {verb} on: {where or 'it is ill-formed'}"
+        text = f"{short_name(seen.culprit)} leaves IR that {_failing(place)} {verb} on: {where or 'it is ill-formed'}"
         if not where and seen.refusal:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
@@ -123,13 +122,18 @@ def working_step(subject: Subject) -> str:
     return STAGE_NAMES.get(subject.seen.stage, "the compiler")
 
 
+def _failing(place: str) -> str:
+    """What fails, in the middle of a sentence."""
+    return "code generation" if place == STAGE_NAMES[Stage.BUILD] else place
+
+
 def _in_short(place: str, subject: Subject) -> str:
     """What failed in which function of TVM's, where what it says is too long for a title."""
-    if subject.seen.origin is not None:
-        fails = "crashes" if subject.finding.kind == "crash" else "fails"
-        return f"{short_name(subject.seen.culprit)} leaves IR that {place} {fails} on"
     if subject.finding.kind == "invalid-ir":
         return account_for(subject).headline.partition(": ")[0]
+    if subject.seen.origin is not None:
+        fails = "crashes" if subject.finding.kind == "crash" else "fails"
+        return f"{short_name(subject.seen.culprit)} leaves IR that {_failing(place)} {fails} on"
     if place == "CUDA source":
         return "CUDA source does not compile"
     verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
