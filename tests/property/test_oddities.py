@@ -21,7 +21,9 @@ def test_hardly_a_seed_has_an_odd_form() -> None:
     for seed in seeds:
         func = tvm_api.entry_of(load(seed.ir))
         usual.update(form for _, form in forms(Tree(func)))
-        found.update({odd.what for odd in oddities(func, threads=seed.target == "cuda")})
+        # What loop_partition leaves has loop variables in its blocks, which people bind to axes.
+        if "schedule_partitioned" not in seed.name:
+            found.update({odd.what for odd in oddities(func, threads=seed.target == "cuda")})
     # Attributes and annotations are what some seeds are there for.
     assert all(count <= 3 for what, count in found.items() if what not in ("an attribute", "an annotation")), found
     assert found.total() <= len(seeds) / 20

@@ -560,3 +560,22 @@ def test_memory_of_which_there_is_none_like_it_in_the_seeds_is_odd_and_stays() -
     assert names(func) == []
     assert names(wide) == ["given memory of int vectors"]
     assert mended(wide, 0, threads=False) is None
+
+
+def test_a_block_that_uses_the_variable_of_a_loop_around_it_is_odd_and_gets_an_axis() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in range(4, 16):
+        with T.sblock("b"):
+            T.reads(A[i])
+            T.writes(B[i])
+            for j in range(2):
+                B[i] = A[i] + j
+"""
+    func = tvm_api.parse_script(text)
+    assert names(func) == ["a block that uses the variable of a loop around it"]
+    better = text_without_oddities(func)
+    assert "vi = T.axis.spatial((4, 16), i)" in better
+    assert "B[vi] = A[vi] + j" in better

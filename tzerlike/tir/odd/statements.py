@@ -37,6 +37,9 @@ from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
 
+_DATA_PARALLEL = 0
+"""The kind of an axis whose values make no difference to each other: kDataPar of tvm.tirx.IterVar."""
+
 MEETING = "an element that is stored in two ways"
 """StorageRewrite shares memory on the condition that code writes each element of it once (storage_rewrite.cc)."""
 
@@ -56,6 +59,8 @@ def _realize(program: Program, site: Site) -> Odds:
         if not within(value, axis.dom.min, axis.dom.extent):
             others = [*values[:place], axis.dom.min, *values[place + 1 :]]
             yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
+    if counted := _counted_outside(site):
+        yield "a block that uses the variable of a loop around it", partial(_with_axes, node, counted)
     rest = _hints(block.annotations)
     unread = all(key(source_of(region)) not in program.read for region in array_items(block.writes))
     if _ALIGNMENT in rest and unread:
@@ -69,6 +74,30 @@ def _realize(program: Program, site: Site) -> Odds:
         yield "a region beyond its buffer", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
     elif may_divide_by_zero(block):
         yield "a region that may divide by zero", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
+
+
+def _counted_outside(site: Site) -> list[Any]:
+    """The loops around a block whose variables are used in it: its axes are there to stand for them."""
+    used = set(map(key, variables_in(site.node.block)))
+    loops = (above.node for above in site.ancestors() if type(above.node) is tirx.For)
+    return [loop for loop in loops if key(loop.loop_var) in used]
+
+
+def _with_axes(realize: Any, loops: list[Any]) -> Any:
+    """A block with an axis for each of these loops."""
+    axes = [
+        tirx.IterVar(
+            tvm.ir.Range.from_min_extent(loop.min, loop.extent),
+            tirx.Var(f"v{loop.loop_var.name}", type_of(loop.loop_var).dtype),
+            _DATA_PARALLEL,
+        )
+        for loop in loops
+    ]
+    block = realize.block
+    more = block_with(block, iter_vars=[*array_items(block.iter_vars), *axes])
+    bound = substitute(more, {key(loop.loop_var): axis.var for loop, axis in zip(loops, axes, strict=True)})
+    values = [*array_items(realize.iter_values), *(loop.loop_var for loop in loops)]
+    return s_tir.SBlockRealize(values, realize.predicate, bound)
 
 
 def _loop(program: Program, site: Site) -> Odds:
