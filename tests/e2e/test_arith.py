@@ -46,6 +46,7 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return roots
 
 
+@pytest.mark.long
 def test_one_seed_gives_one_campaign(campaigns: tuple[Path, Path]) -> None:
     first, second = campaigns
     assert names(first) == names(second) != []

@@ -308,7 +308,8 @@ def _behind_log(*shape: int) -> Model:
     return prepared(Model(tuple(map(Origin, kinds)), vertices, (3,)), ROWS, 0)
 
 
-@pytest.mark.parametrize("shape", [(4, 6), pytest.param((12, 6), marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("shape", [(4, 6), (12, 6)])
 def test_values_that_are_searched_for_are_judged_on_and_written_down(shape: tuple[int, ...], tmp_path: Path) -> None:
     model = _behind_log(*shape)
     drawn = observed(case_of(msgspec.structs.replace(model, searched=False)))

@@ -82,6 +82,7 @@ def written(
     return test.text, evidence.archive
 
 
+@pytest.mark.long
 def test_they_pass_where_tvm_is_right(tmp_path: Path) -> None:
     own = ContextConfig(
         opt_level=1,

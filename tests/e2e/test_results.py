@@ -208,6 +208,7 @@ def test_its_regression_test_fails_until_the_pass_is_mended(bundle: Path, tmp_pa
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.long
 def test_a_pass_that_breaks_a_valid_program_is_an_internal_error(tzerlike: Command, tmp_path: Path) -> None:
     path = script(tmp_path, REFUSED)
     assert judged(tzerlike, path)[1]["finding"] is None

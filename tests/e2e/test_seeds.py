@@ -88,6 +88,7 @@ def _sample(seeds: tuple[Seed, ...]) -> list[Seed]:
     return [seed for seed in compiled if seed.origin == "handwritten"] + rng_for(0, "seeds").sample(rest, 60)
 
 
+@pytest.mark.long
 def test_seeds_compile_at_default_settings(collection: Collection) -> None:
     for seed in _sample(collection.seeds):
         tvm_build.build(tvm_api.load_ir(seed.ir), tvm_build.target_of(seed.target))

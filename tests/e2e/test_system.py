@@ -84,6 +84,7 @@ def test_its_bundle_is_reduced_and_both_replay(toy: Command, bundle: Path) -> No
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
+@pytest.mark.long
 def test_it_is_reported_and_triaged(toy: Command, campaign: CampaignDir, bundle: Path) -> None:
     report = json.loads(toy("report", campaign.root, "--json").stdout)
     assert [finding["signature"] for finding in report["findings"]] == [bundle.name[-12:]]

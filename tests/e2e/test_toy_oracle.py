@@ -93,7 +93,8 @@ def test_a_mutator_that_runs_compiler_code_dies_alone(campaign: CampaignDir, cop
     assert "`Schedule.unroll` kills the process: SIGABRT: in Schedule.unroll." in report
 
 
-@pytest.mark.parametrize("name", [pytest.param("ice-on-valid-length", marks=pytest.mark.long), "crash-mutate"])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["ice-on-valid-length", "crash-mutate"])
 def test_it_is_found_again(tzerlike: Command, copied: Found, path: str, name: str) -> None:
     bundle = copied(name)
     done = tzerlike("replay", bundle, "--times", "2", PYTHONPATH=path)
@@ -119,6 +120,7 @@ def test_it_is_reduced_as_far_as_it_is_long(tzerlike: Command, copied: Found, pa
     assert "left alone" in left.stdout
 
 
+@pytest.mark.long
 def test_it_is_triaged_and_not_bisected(tzerlike: Command, campaign: CampaignDir, path: str) -> None:
     done = tzerlike("triage", campaign.root, "--json", PYTHONPATH=path)
     assert done.returncode == 0, done.stderr

@@ -65,6 +65,7 @@ def campaign(tzerlike: Command, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return root / "c"
 
 
+@pytest.mark.long
 def test_what_the_witness_objects_to_is_a_fault_of_ours_and_no_finding(campaign: Path) -> None:
     stats = json.loads((campaign / "stats.json").read_text())
     assert "wrong-code" not in stats["findings"]

@@ -171,6 +171,7 @@ def test_a_case_is_chosen_by_itself_and_a_share_of_them() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     """The pass that it is about does nothing here."""
     large = enlarged(program(), 0)
@@ -188,6 +189,7 @@ def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     assert done.stdout.startswith("without the pass ")
 
 
+@pytest.mark.long
 @pytest.mark.long
 def test_the_test_of_slow_code_fails_while_the_default_build_is_slower(tmp_path: Path) -> None:
     """A pass that does nothing here; with sleeps in place of the functions one build is the slower."""

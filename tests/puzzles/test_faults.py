@@ -292,6 +292,7 @@ def test_a_campaign_with_faults_everywhere_ends_as_one_without(clean: CampaignDi
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_a_resumed_campaign_goes_on_behind_its_faults(tmp_path: Path) -> None:
     plan = dict(zip(range(12, 39, 3), PLACES, strict=True))
     whole, parts = CampaignDir(tmp_path / "whole"), CampaignDir(tmp_path / "parts")
