@@ -579,3 +579,29 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
     better = text_without_oddities(func)
     assert "vi = T.axis.spatial((4, 16), i)" in better
     assert "B[vi] = A[vi] + j" in better
+
+
+@pytest.mark.parametrize(
+    ("axis", "init", "forms"),
+    [
+        ("T.axis.reduce(16, i)", "0", []),
+        ("T.axis.reduce(16, i)", "A[0]", ["TensorLoad for init"]),
+        ("T.axis.reduce(16, i)", "vi + 1", ["arithmetic for init"]),
+        ("T.axis.spatial(16, i)", "0", ["init without a reduction"]),
+    ],
+)
+def test_an_initialisation_is_a_number_where_a_reduction_starts(axis: str, init: str, forms: list[str]) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.sblock("b"):
+            vi = {axis}
+            T.reads(A[0:16])
+            T.writes(B[0])
+            with T.init():
+                B[0] = {init}
+            B[0] = B[0] + A[vi]
+"""
+    assert names(tvm_api.parse_script(text)) == forms

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.node import dtype_of, key, variables_in
 from tzerlike.tir.odd.program import BOUNDS
 from tzerlike.tir.reducers.program import buffers_of
@@ -46,11 +46,24 @@ _REVIEWED = frozenset((
     *(f"Broadcast of {dtype} vectors" for dtype in ("bool", "uint", "bfloat")),
     *(f"own memory of {dtype} vectors" for dtype in ("float", "int")), "own memory, shared.dyn",
     *(f"parameter of {sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *(f"{kind} for bound" for kind in ("TensorLoad", "Cast", "bits")),
+    *(f"{kind} for a region" for kind in ("bits", "choice", "comparison", "logic")),
+    *(f"{kind} for init" for kind in ("Cast", "Broadcast", "Evaluate", "IfThenElse", "comparison")),
     "uint of uint", "bfloat of int", "int of bfloat", "bool of uint", "tirx.reinterpret of bfloat",
 ))  # fmt: skip
 """Forms that no seed has and anybody might write all the same."""
 
 _LARGE = 1 << 16
+
+_REDUCTION = 2
+"""The kind of an axis that a block reduces over: kCommReduce of tvm.tirx.IterVar."""
+
+_PURPOSES = {
+    **dict.fromkeys(BOUNDS, "bound"),
+    **dict.fromkeys(("condition", "predicate"), "condition"),
+    "iter_values": "axis",
+    "indices": "index",
+}
 
 _LOOPS = ("For", "Parallel", "Vectorized", "Unrolled", "Thread")
 
@@ -103,11 +116,23 @@ def _of_statement(site: Site, counters: Mapping[int, str]) -> Iterator[str]:
             owners = (counters.get(key(var), "another variable") for var in variables_in(getattr(node, bound)))
             yield from (f"{name}.{bound} by {owner}" for owner in owners)
     elif type(node) is s_tir.SBlock:
-        parts = {field: array_items(getattr(node, field)) for field in ("iter_vars", "match_buffers", "alloc_buffers")}
-        yield from (f"{name} with {field}" for field, values in parts.items() if values)
-        if node.init is not None:
-            yield f"{name} with init"
-        yield from (f"axis {axis.iter_type} of {type_of(axis.var).dtype}" for axis in parts["iter_vars"])
+        yield from _of_block(node, name)
+    if _in_init(site):
+        yield f"{name} for init"
+
+
+def _of_block(block: Any, name: str) -> Iterator[str]:
+    parts = {field: array_items(getattr(block, field)) for field in ("iter_vars", "match_buffers", "alloc_buffers")}
+    yield from (f"{name} with {field}" for field, values in parts.items() if values)
+    yield from (f"axis {axis.iter_type} of {type_of(axis.var).dtype}" for axis in parts["iter_vars"])
+    if block.init is not None:
+        reduces = any(int(axis.iter_type) == _REDUCTION for axis in parts["iter_vars"])
+        yield f"init {'of' if reduces else 'without'} a reduction"
+    found: list[Any] = []
+    for region in (*array_items(block.reads), *array_items(block.writes)):
+        for extent in array_items(region.region):
+            structural_walk(extent, (tvm.ir.Expr, found.append))
+    yield from (f"{_class(expr)} for a region" for expr in found)
 
 
 def _of_expression(site: Site) -> Iterator[str]:
@@ -117,6 +142,7 @@ def _of_expression(site: Site) -> Iterator[str]:
     inside = above.kind is Kind.EXPR
     place = _class(above.node) if inside else f"{_owner(above)}.{site.role}"
     yield f"{_class(node)} in {place}"
+    yield from (f"{_class(node)} for {purpose}" for purpose in _purposes(site))
     if kind is tvm.ir.Call:
         yield f"{getattr(node.op, 'name', 'a function')} of {_family(site.dtype)}"
     elif kind is tirx.Cast:
@@ -127,6 +153,23 @@ def _of_expression(site: Site) -> Iterator[str]:
             yield f"{'negative' if value < 0 else 'large'} number in {place}"
     else:
         yield f"{_class(node)} of {_family(site.dtype)}"
+
+
+def _purposes(site: Site) -> Iterator[str]:
+    """What an expression is part of, from the inside: an index, a condition, a bound, an axis, an initialisation."""
+    at = site
+    while at.parent is not None and at.kind is Kind.EXPR:
+        if at.role in _PURPOSES:
+            yield _PURPOSES[at.role]
+        elif at.role == "args" and at.index == 0 and _class(at.parent.node) == "choice":
+            yield "condition"
+        at = at.parent
+    if _in_init(at):
+        yield "init"
+
+
+def _in_init(site: Site) -> bool:
+    return any(part.role == "init" for part in (site, *site.ancestors()))
 
 
 def _class(node: Any) -> str:
