@@ -175,7 +175,9 @@ def undeclared(block):
         (tvm.ir.TensorLoad, lambda node: accessed.append((node, node.source))),
         (tirx.BufferStore, lambda node: accessed.append((node, node.buffer))),
     ):
-        tvm_ffi.structural_walk(block.body, (kind, note))
+        for part in (block.body, block.init):
+            if part is not None:
+                tvm_ffi.structural_walk(part, (kind, note))
     for bound in bounds:  # a load there is no access, but the same node may be one elsewhere
         accessed.pop(next(i for i, (node, _) in enumerate(accessed) if node.same_as(bound)))
     return [buffer for _, buffer in accessed if not any(buffer.same_as(other) for other in known)]
