@@ -128,11 +128,12 @@ def _of_lies(told: Account, where: str) -> Account:
     """What is told of blocks that do not declare what they access."""
     what = re.match("reads|writes", where)
     too_little = "leaves a block that declares too little"
+    whole = what is not None and not where.startswith(f"{what[0]} element ")
     return replace(
         told,
         expected="Each block still declares what it reads and writes, or the primitive raises a `ScheduleError`.",
         actual=f"leaves a block that {where}." if what else f"{too_little}: {where}.",
-        headline=f"{told.place} {f'leaves a block with undeclared {what[0]}' if what else too_little}",
+        headline=f"{told.place} {f'leaves a block with undeclared {what[0]}' if what and whole else too_little}",
     )
 
 

@@ -41,6 +41,11 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
             "leaves a block that writes A without declaring it: `A[v] = 0`.",
         ),
         (
+            "block-region: writes element [1] of A, which the block does not declare: A[v] = 0",
+            "leaves a block that declares too little",
+            "leaves a block that writes element [1] of A, which the block does not declare: `A[v] = 0`.",
+        ),
+        (
             "block-region: element [1] is outside of what the block declares: A[v] = 0",
             "leaves a block that declares too little",
             "leaves a block that declares too little: element [1] is outside of what the block declares: `A[v] = 0`.",

@@ -111,7 +111,7 @@ class Regions:
             checks.append(block.wanted[identity, access][0])
         if not checks or places is None:
             return None
-        return _checked(self.slots.state.frame, checks, places)
+        return _checked(self.slots.state.frame, checks, places, "writes" if store else "reads", shown_name(buffer))
 
     def entry(self, block: Node, number: Callable[[Node], Thunk]) -> Thunk:
         """What to run when `block` is entered: evaluate the declared regions that accesses are checked against.
@@ -172,7 +172,7 @@ def _covers(region: list[Node], indices: Sequence[Node], buffer: Node) -> bool:
     return True
 
 
-def _checked(frame: list[Any], checks: list[int], places: list[Thunk]) -> Thunk:
+def _checked(frame: list[Any], checks: list[int], places: list[Thunk], does: str, name: str) -> Thunk:
     def run() -> None:
         points = [place() for place in places]
         for slot in checks:
@@ -181,7 +181,7 @@ def _checked(frame: list[Any], checks: list[int], places: list[Thunk]) -> Thunk:
                 if all(_within(point, low, high) for point, (low, high) in zip(points, bounds, strict=True)):
                     break
             else:
-                raise BrokenRule("block-region", f"element {points} is outside of what the block declares")
+                raise BrokenRule("block-region", f"{does} element {points} of {name}, which the block does not declare")
 
     return run
 
