@@ -30,15 +30,12 @@ from tzerlike.tir.odd.repetition import only_repeats
 from tzerlike.tir.odd.unreachable import never_holds
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import block_with, number
-from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
+from tzerlike.tir.scope import SERIAL, SPATIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
 from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
 
 _ALIGNMENT = "buffer_dim_align"
 """An annotation that says nothing of memory that nobody reads."""
-
-_DATA_PARALLEL = 0
-"""The kind of an axis whose values make no difference to each other: kDataPar of tvm.tirx.IterVar."""
 
 MEETING = "an element that is stored in two ways"
 """StorageRewrite shares memory on the condition that code writes each element of it once (storage_rewrite.cc)."""
@@ -89,7 +86,7 @@ def _with_axes(realize: Any, loops: list[Any]) -> Any:
         tirx.IterVar(
             tvm.ir.Range.from_min_extent(loop.min, loop.extent),
             tirx.Var(f"v{loop.loop_var.name}", type_of(loop.loop_var).dtype),
-            _DATA_PARALLEL,
+            SPATIAL,
         )
         for loop in loops
     ]
