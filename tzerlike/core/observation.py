@@ -91,7 +91,7 @@ NOT_KEPT = "not-kept"
 """That of one whose pass does not keep what later ones go by, and without which all is well."""
 
 
-UNSAID = "the module that it is given"
+CHANGED_SOMEHOW = "the module that it is given"
 """Where an input was changed, if it is not known what of it."""
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tzerlike.core.effort import Check
-from tzerlike.core.observation import LEFTOVER, NOT_KEPT, UNSAID, Offence
+from tzerlike.core.observation import CHANGED_SOMEHOW, LEFTOVER, NOT_KEPT, Offence
 from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.tir.kept import KeptForm, form_of, not_kept
 from tzerlike.tir.launches import without_thread_domains
@@ -143,7 +143,7 @@ def _changed(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> str:
         if changed:
             function, attribute = min(changed)
             return f"afterwards {function} of the input module {what} the attribute {attribute}"
-    return UNSAID
+    return CHANGED_SOMEHOW
 
 
 def offences_in(watches: Iterable[TypeWatch | InputWatch]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import UNSAID, Observation, Offence
+from tzerlike.core.observation import CHANGED_SOMEHOW, Observation, Offence
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 
@@ -29,7 +29,7 @@ def judge_immutability(case: Case, observation: Observation) -> list[Finding]:
     ]
 
 
-_CHANGED = {UNSAID: "the structural hash of the input module is not the same after the pass"}
+_CHANGED = {CHANGED_SOMEHOW: "the structural hash of the input module is not the same after the pass"}
 
 
 def account_of_changed_input(found: Offence) -> Account:

@@ -13,7 +13,7 @@ from tzerlike.tir.tree import Kind, Site, Tree
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
 """tirx.ForKind as plain numbers."""
 
-SPATIAL, REDUCTION = 0, 2
+SPATIAL_AXIS, REDUCTION_AXIS = 0, 2
 """The iter_type of the axes of blocks: kDataPar and kCommReduce of tvm.tirx.IterVar."""
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_walk, tirx, tvm
-from tzerlike.tir.scope import REDUCTION
+from tzerlike.tir.scope import REDUCTION_AXIS
 from tzerlike.tir.tree import Site, Tree
 
 _MARK = "tzerlike.target"
@@ -79,7 +79,7 @@ def _sum_of_products(tree: Tree, target: Site, arguments: Sequence[Any]) -> bool
     block, store = target.node, target.node.body
     if type(store) is not tirx.BufferStore:
         return False
-    if not any(int(axis.iter_type) == REDUCTION for axis in array_items(block.iter_vars)):
+    if not any(int(axis.iter_type) == REDUCTION_AXIS for axis in array_items(block.iter_vars)):
         return True
     return type(store.value) is tirx.Add and _is_product(store.value.a) and _is_product(store.value.b)
 

@@ -14,7 +14,7 @@ from typing import Any
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_walk, tirx, tvm
 from tzerlike.tir import interpreter
 from tzerlike.tir.interpreter import Argument, Verdict
-from tzerlike.tir.scope import REDUCTION, SPATIAL
+from tzerlike.tir.scope import REDUCTION_AXIS, SPATIAL_AXIS
 
 _ACCUMULATES = (tirx.Add, tirx.Mul, tirx.Min, tirx.Max)
 
@@ -51,9 +51,9 @@ def _plain_leaf(block: Any) -> bool:
     if not all(any(_is_element(region, store) for store in stores) for region in declared):
         return False
     kinds = {int(axis.iter_type) for axis in array_items(block.iter_vars)}
-    if not kinds <= {SPATIAL, REDUCTION}:
+    if not kinds <= {SPATIAL_AXIS, REDUCTION_AXIS}:
         return False
-    if REDUCTION not in kinds:
+    if REDUCTION_AXIS not in kinds:
         return block.init is None
     start = [] if block.init is None else _stores(block.init)
     return start is not None and len(stores) == 1 and len(start) <= 1 and _accumulates(stores[0])

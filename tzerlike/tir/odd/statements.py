@@ -30,7 +30,7 @@ from tzerlike.tir.odd.repetition import only_repeats
 from tzerlike.tir.odd.unreachable import never_holds
 from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import block_with, number
-from tzerlike.tir.scope import SERIAL, SPATIAL, THREAD_BINDING, UNROLLED, VECTORIZED
+from tzerlike.tir.scope import SERIAL, SPATIAL_AXIS, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
 from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
 
@@ -86,7 +86,7 @@ def _with_axes(realize: Any, loops: list[Any]) -> Any:
         tirx.IterVar(
             tvm.ir.Range.from_min_extent(loop.min, loop.extent),
             tirx.Var(f"v{loop.loop_var.name}", type_of(loop.loop_var).dtype),
-            SPATIAL,
+            SPATIAL_AXIS,
         )
         for loop in loops
     ]

@@ -16,7 +16,7 @@ from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, s
 from tzerlike.tir.node import dtype_of, key, variables_in
 from tzerlike.tir.odd.program import BOUNDS
 from tzerlike.tir.reducers.program import buffers_of
-from tzerlike.tir.scope import REDUCTION
+from tzerlike.tir.scope import REDUCTION_AXIS
 from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, Tree
 
 USUAL_FORMS = Path(__file__).with_name("usual_forms.txt")
@@ -124,7 +124,7 @@ def _of_block(block: Any, name: str) -> Iterator[str]:
     yield from (f"{name} with {field}" for field, values in parts.items() if values)
     yield from (f"axis {axis.iter_type} of {type_of(axis.var).dtype}" for axis in parts["iter_vars"])
     if block.init is not None:
-        reduces = any(int(axis.iter_type) == REDUCTION for axis in parts["iter_vars"])
+        reduces = any(int(axis.iter_type) == REDUCTION_AXIS for axis in parts["iter_vars"])
         yield f"init {'of' if reduces else 'without'} a reduction"
     found: list[Any] = []
     for region in (*array_items(block.reads), *array_items(block.writes)):

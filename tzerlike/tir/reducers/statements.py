@@ -12,7 +12,7 @@ from tzerlike.tir.node import is_nop, key, loop_with, seq, substitute
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
-from tzerlike.tir.scope import REDUCTION, SERIAL, constant_int
+from tzerlike.tir.scope import REDUCTION_AXIS, SERIAL, constant_int
 from tzerlike.tir.tree import Site, Tree, left_early
 
 
@@ -66,7 +66,7 @@ def _as_statements(realize: Any) -> Any:
     starts = [
         tirx.EQ(value, axis.dom.min)
         for axis, value in pairs
-        if int(axis.iter_type) == REDUCTION and constant_int(axis.dom.extent) != 1
+        if int(axis.iter_type) == REDUCTION_AXIS and constant_int(axis.dom.extent) != 1
     ]
     init = block.init
     if init is not None and starts:
