@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tzerlike.cli.commands.report import report as command
 from tzerlike.core.case import Case, Provenance
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import Finding
+from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
@@ -182,3 +182,17 @@ def test_the_command_prints_the_report_of_a_bundle(bundle: Path, tmp_path: Path)
     done = CliRunner().invoke(command, [str(bundle), "--html", str(tmp_path / "x.html")])
     assert isinstance(done.exception, UserError)
     assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_its_own_scripts_do_not_show_is_of_the_second_tier(tmp_path: Path, alone: bool) -> None:
+    """It does not show each time, or takes tzerlike to see."""
+    found = Confirmation(3, 3).with_tier(FIRST_TIER, None)
+    case = Case("{}")
+    finding = Finding(
+        "wrong-code", (), case, Observation(Exit.OK, Stage.DONE, results=Results("defined", optimised=BAD))
+    )
+    stored = StoredCase(case, Provenance("topi.add"))
+    path = write_bundle(tmp_path, finding, stored, Limits(), found, Texts("", "", alone=alone), {})
+    assert path is not None
+    assert read_record(path).tier == (FIRST_TIER if alone else SECOND_TIER)

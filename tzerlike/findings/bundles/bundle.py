@@ -70,12 +70,14 @@ class Texts:
     """What a bundle has for people to read and to run.
 
     `script` is the source of its program, "" where that cannot be printed; `repro` the text of repro.py; `test` a
-    regression test, "" where there is none.
+    regression test, "" where there is none. `alone` says whether one of the two shows the finding in a process of its
+    own, without tzerlike, as far as that was tried.
     """
 
     script: str
     repro: str
     test: str = ""
+    alone: bool = True
 
 
 def write_bundle(
@@ -92,6 +94,9 @@ def write_bundle(
 
     `inputs` is the archive of what the program ran on, if it ran.
     """
+    if not texts.alone:
+        # A reader cannot see it, by chance or for what else it takes.
+        confirmation = replace(confirmation, tier=SECOND_TIER)
     read: dict[str, str | bytes] = {
         "case.json": json_text(stored.to_json()),
         "inputs.npz": no_arrays() if inputs is None else inputs,

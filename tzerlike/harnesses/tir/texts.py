@@ -44,7 +44,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
         test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
     text = test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive)
     repro = repro_script(finding, limits, readable, parameters, baseline, emulated=bool(text))
-    return Texts(rendering.script, repro, text)
+    return Texts(rendering.script, repro, text, bool(text) or fails(executor, repro, finding.case, evidence.archive))
 
 
 def _unproved(finding: Finding) -> bool:
@@ -75,9 +75,8 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
     tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
     repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
-    if look.repro is not None and not pieces.test and not fails(executor, repro, finding.case, archive):
-        repro = replaying(pieces.title)
-    return Texts(printed.script, repro, pieces.test)
+    alone = bool(pieces.test) or (look.repro is not None and fails(executor, repro, finding.case, archive))
+    return Texts(printed.script, repro if alone else replaying(pieces.title), pieces.test, alone)
 
 
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
@@ -113,13 +112,14 @@ def texts_of_calls(executor: ForkExecutor, finding: Finding, place: str, calls: 
     """Return the texts of a schedule primitive that dies: in the last of `calls`, where a script can make them."""
     printed = rendered(executor, finding.case)
     if not calls or any(call.startswith("raise") for call in calls):
-        return Texts(printed.script, replaying(finding.title))
+        return Texts(printed.script, replaying(finding.title), alone=False)
     script = printed.source
     last = f"try:\n    {calls[-1]}\nexcept s_tir.ScheduleError as error:\n    print('refused:', error)"
     repro = _SCHEDULE_REPRO.format(
         title=finding.title, program=program_source(finding.case, script), calls="\n".join((*calls[:-1], last))
     )
-    return Texts(printed.script, repro, proved(executor, crash_test(place, script, calls), finding.case))
+    test = proved(executor, crash_test(place, script, calls), finding.case)
+    return Texts(printed.script, repro, test, bool(test) or fails(executor, repro, finding.case))
 
 
 def readable_script(rendering: Rendering, finding: Finding, evidence: Evidence, judge: JudgeCase) -> str:
