@@ -62,7 +62,12 @@ def views() -> tuple[Any, Any, Any]:
         s_tir, {name: getattr(tirx, name) for name in ("SBlock", "SBlockRealize") if hasattr(tirx, name)}
     )
     blocks.__dict__["analysis"] = analysis
-    ir = {"TensorLoad": tirx.BufferLoad, "Call": getattr(tirx, "Call", None), "StringImm": tirx.StringImm}
+    ir = {
+        "TensorLoad": tirx.BufferLoad,
+        "TensorRegion": tirx.BufferRegion,
+        "Call": getattr(tirx, "Call", None),
+        "StringImm": tirx.StringImm,
+    }
     whole = ModuleView(tvm, {"sym": tvm.arith})
     whole.__dict__["ir"] = ModuleView(tvm.ir, ir | {"Expr": getattr(tvm.ir, "PrimExpr", None)})
     return whole, tir, blocks

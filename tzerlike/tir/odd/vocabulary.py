@@ -111,7 +111,9 @@ def _of_statement(site: Site, counters: Mapping[int, str]) -> Iterator[str]:
     yield f"{name} in {around}" if around else f"{name} at the top"
     if type(node) is tirx.For:
         for bound in BOUNDS:
-            owners = (counters.get(key(var), "another variable") for var in variables_in(getattr(node, bound)))
+            value = getattr(node, bound)
+            variables = [] if value is None else variables_in(value)
+            owners = (counters.get(key(var), "another variable") for var in variables)
             yield from (f"{name}.{bound} by {owner}" for owner in owners)
     elif type(node) is s_tir.SBlock:
         yield from _of_block(node, name)

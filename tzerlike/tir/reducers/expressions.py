@@ -9,6 +9,7 @@ from typing import Any
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import array_items, source_of, structural_map, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.hole import IMMEDIATES, needs_constant
+from tzerlike.tir.node import dtype_of
 from tzerlike.tir.order import simpler_numbers
 from tzerlike.tir.reducers.program import Make, mapped, number
 from tzerlike.tir.tree import Kind, Site, Tree
@@ -156,7 +157,7 @@ def _typed(node: Any, old: str, into: Any) -> Any:
     kind = type(node)
     if kind is tvm.ir.TensorLoad:
         return tirx.BufferLoad(source_of(node), array_items(node.indices))
-    if kind not in (tirx.IntImm, tirx.FloatImm, tirx.Cast, tvm.ir.Call) or str(getattr(node.ty, "dtype", "")) != old:
+    if kind not in (tirx.IntImm, tirx.FloatImm, tirx.Cast, tvm.ir.Call) or dtype_of(node) != old:
         return node
     if kind is tvm.ir.Call:
         return tvm.ir.Call(node.op, array_items(node.args), attrs=node.attrs, ret_ty=into)
