@@ -605,3 +605,23 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
             B[0] = B[0] + A[vi]
 """
     assert names(tvm_api.parse_script(text)) == forms
+
+
+@pytest.mark.parametrize(
+    ("scope", "odd"), [("T.sblock_alloc_buffer", ["memory of the root that is used outside of blocks"]), ("", [])]
+)
+def test_memory_of_the_root_is_for_blocks(scope: str, odd: list[str]) -> None:
+    """PlanAndUpdateBufferAllocationLocation moves it into the loop, where another round's value is lost."""
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    with T.sblock("root"):
+        {"C = T.sblock_alloc_buffer((16,), 'int32')" if scope else "C = B"}
+        for i in range(15):
+            C[i] = A[i]
+            B[i + 1] = C[i // 2]
+"""
+    func = tvm_api.parse_script(text)
+    assert names(func) == odd
+    assert ('T.alloc_buffer((16,), "int32")' in text_without_oddities(func)) == bool(odd)

@@ -14,14 +14,15 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
-from tzerlike.tir.node import key, loop_with, uses
+from tzerlike.tir.node import accessed_by, key, loop_with, uses
 from tzerlike.tir.odd import expressions, statements
 from tzerlike.tir.odd.index_form import strange_at, strange_extents
 from tzerlike.tir.odd.other_ways import OTHER_WAYS
-from tzerlike.tir.odd.program import Program, declares
+from tzerlike.tir.odd.program import ACCESSES, Program, declares
 from tzerlike.tir.odd.vocabulary import unusual
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.reducers.program import Make, buffers_of, number, with_values
+from tzerlike.tir.reducers.statements import outside_of_blocks
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING
 from tzerlike.tir.tree import Kind, Site, Tree
 
@@ -74,6 +75,8 @@ def _strange(tree: Tree, *, threads: bool) -> Iterator[Oddity]:
             other = OTHER_WAYS.get(what)
             ways = (partial(_with_node, tree, site, plainer),)
             yield Oddity(what, ways if other is None else (*ways, partial(other, tree, site)))
+    if _shares_outside_of_blocks(tree):
+        yield Oddity("memory of the root that is used outside of blocks", (partial(outside_of_blocks, tree),))
     views = _views_of_own_memory(tree)
     for buffer in buffers_of(tree):
         if 8 * int(type_of(buffer).data_alignment) < _bits(str(type_of(buffer).dtype.dtype)):
@@ -101,6 +104,15 @@ def mended(func: Any, way: int, *, threads: bool) -> Any | None:
         if func is None:
             break
     return None
+
+
+def _shares_outside_of_blocks(tree: Tree) -> bool:
+    """Whether statements in no block use memory that the root allocates: passes move that to where it is used, whatever
+    one round of a loop leaves there for another."""
+    root = tree.func.body
+    own = frozenset(map(key, array_items(root.block.alloc_buffers))) if type(root) is s_tir.SBlockRealize else ()
+    accesses = (site for site in tree.sites if type(site.node) in ACCESSES) if own else ()
+    return any(key(accessed_by(site.node)) in own and not any(map(declares, site.ancestors())) for site in accesses)
 
 
 def _views_of_own_memory(tree: Tree) -> frozenset[int]:

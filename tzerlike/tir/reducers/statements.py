@@ -46,13 +46,17 @@ def without_blocks(tree: Tree) -> Iterator[Make]:
     if not any(array_items(site.node.block.match_buffers) for site in sites):
         inner = frozenset(site.number for site in sites if site.parent is not None)
         if sites:
-            yield partial(_outside_of_blocks, tree, frozenset(site.number for site in sites))
+            yield partial(outside_of_blocks, tree)
         if inner:
             yield partial(_without_all_blocks, tree, inner)
 
 
-def _outside_of_blocks(tree: Tree, numbers: frozenset[int]) -> Any:
-    return _without_dialect(Tree(_without_all_blocks(tree, numbers)))
+def outside_of_blocks(tree: Tree) -> Any:
+    """The function outside of S-TIR, with the statements of all blocks in their place; None where there are views."""
+    sites = tree.of_type(s_tir.SBlockRealize)
+    if any(array_items(site.node.block.match_buffers) for site in sites):
+        return None
+    return _without_dialect(Tree(_without_all_blocks(tree, frozenset(site.number for site in sites))))
 
 
 def _without_all_blocks(tree: Tree, numbers: frozenset[int]) -> Any:
