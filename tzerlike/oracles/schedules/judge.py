@@ -215,10 +215,9 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         if claim.what not in (OTHER_VALUES, LIES) and inexact and not order_kept:
             return None
         slips = () if claim.what == LIES else slips_of(_applied(base.func(), before), child)
-        said = slips[:1] if slips and slips[0][0] == UNSIGNED else slips
-        words = (SLIPPED[word].format(where) for word, where in said)
+        # What goes wrong first is the cause of what is seen; the rest may be its consequence.
+        words = (SLIPPED[word].format(where) for word, where in slips[:1])
         told = replace(claim, detail="; ".join((claim.detail, *words)))
-        # What goes wrong first is the cause of what is seen.
         signed = tuple(word for word, _ in slips if word != UNSIGNED)
         return Suspect(name, told, prefix, child, signed[:1])
     return None
