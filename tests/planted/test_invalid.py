@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,22 @@ def test_the_pass_that_leaves_ill_typed_ir_is_named(name: str) -> None:
 @pytest.mark.parametrize("name", CHANGES_INPUT)
 def test_the_pass_that_changes_its_input_is_named(name: str) -> None:
     assert offences(CHANGES_INPUT[name])[:1] == [("immutability", "planted", "input")]
+
+
+def test_what_became_of_an_input_is_said() -> None:
+    def changed(change: Callable[[Any], object]) -> str:
+        watch, given = InputWatch(), module()
+        info = types.SimpleNamespace(name="planted")
+        watch.run_before_pass(given, info)
+        change(given)
+        watch.run_after_pass(given, info)
+        return watch.found()[0].where
+
+    func = tvm_api.entry_of(module())
+    added = changed(lambda given: given.update_func(tvm_api.tvm.ir.GlobalVar("other"), func))
+    assert added == "afterwards the input module has the function other"
+    marked = changed(lambda given: given.update_func(given.get_global_var("main"), func.with_attr("mark", 1)))
+    assert marked == "afterwards main of the input module has the attribute mark"
 
 
 @pytest.mark.parametrize("name", KEEPS_INPUT)

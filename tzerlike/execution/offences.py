@@ -132,16 +132,20 @@ class InputWatch:
 
 
 def _attributes(module: Any) -> set[tuple[str, str]]:
-    """The functions and the names of their attributes. No function is held: a pass may change what nobody holds."""
-    functions = ((str(var.name_hint), func.attrs) for var, func in module.functions.items())
-    return {(function, str(name)) for function, attrs in functions if attrs for name, _ in attrs.items()}
+    """The functions, each with "" and with the names of its attributes. No function is held: a pass may change what
+    nobody holds."""
+    functions = [(str(var.name_hint), func.attrs) for var, func in module.functions.items()]
+    named = {(function, str(name)) for function, attrs in functions if attrs for name, _ in attrs.items()}
+    return named.union((function, "") for function, _ in functions)
 
 
 def _changed(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> str:
-    """What became of the attributes of an input, as a sentence."""
+    """What became of the functions of an input and their attributes, as a sentence."""
     for what, changed in (("has", after - before), ("has lost", before - after)):
         if changed:
-            function, attribute = min(changed)
+            function, attribute = min(changed, key=lambda one: (bool(one[1]), one))
+            if not attribute:
+                return f"afterwards the input module {what} the function {function}"
             return f"afterwards {function} of the input module {what} the attribute {attribute}"
     return CHANGED_SOMEHOW
 
