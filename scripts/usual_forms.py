@@ -2,7 +2,7 @@
 
     python scripts/usual_forms.py
 
-To be run when seeds come or go. tests/unit/tir/test_vocabulary.py says when that is due.
+To be run when seeds come or go. tests/property/test_oddities.py says when that is due.
 """
 
 from __future__ import annotations

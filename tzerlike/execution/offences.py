@@ -101,8 +101,7 @@ class InputWatch:
     def __init__(self, own: Sequence[str] = ()) -> None:
         self.offences: dict[str, Offence] = {}
         self._names = tvm_passes.PassNames(own)
-        self._given: list[tuple[Any, int]] = []
-        self._attributes: list[set[tuple[str, str]]] = []
+        self._given: list[tuple[Any, int, set[tuple[str, str]]]] = []
         self._latest: tuple[Any, int] = (None, 0)
 
     def run_before_pass(self, module: Any, info: Any) -> None:
@@ -111,21 +110,22 @@ class InputWatch:
         # Between passes nothing changes a module; the pass around this one may have done so.
         if self._given or latest is None or not latest.same_as(module):
             hashed = tvm_api.structural_hash(module)
-        self._given.append((module, hashed))
-        self._attributes.append(_attributes(module))
+        self._given.append((module, hashed, _attributes(module)))
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         name = self._names.end()
-        given, hashed = self._given.pop()
-        attributes = self._attributes.pop()
+        given, hashed, attributes = self._given.pop()
         after = tvm_api.structural_hash(given)
         self._latest = (given, after)
         if after != hashed:
             where = _changed(attributes, _attributes(given))
             self.offences.setdefault(name, Offence(Check.IMMUTABILITY.value, name, "input", where))
             # A pass around it that was given the same is not to blame for that.
-            changed = [one.same_as(given) and before == hashed for one, before in self._given]
-            self._given = [(one, after if its else b) for (one, b), its in zip(self._given, changed, strict=True)]
+            changed = [one.same_as(given) and before == hashed for one, before, _ in self._given]
+            self._given = [
+                (one, after if its else before, had)
+                for (one, before, had), its in zip(self._given, changed, strict=True)
+            ]
 
     def found(self) -> list[Offence]:
         return list(self.offences.values())

@@ -193,7 +193,7 @@ def _is_guarded(program: Program, site: Site) -> bool:
     """Whether a condition or a jump may keep an expression from being calculated in all rounds of the loops around."""
     return any(
         type(above.node) in (tirx.IfThenElse, tirx.Select, tirx.While, *LOGIC)
-        or (type(above.node) is tvm.ir.Call and _is_choice(above.node))
+        or (type(above.node) is tvm.ir.Call and is_choice(above.node))
         or (type(above.node) is s_tir.SBlockRealize and not is_fixed(above.node.predicate))
         or (type(above.node) is tirx.For and left_early(program.tree, above))
         for above in site.ancestors()
@@ -260,12 +260,12 @@ def path_of(site: Site) -> Iterator[Site]:
 def _in_condition(site: Site) -> bool:
     return any(
         part.role in _CONDITIONS
-        or (part.role == "args" and part.index == 0 and part.parent is not None and _is_choice(part.parent.node))
+        or (part.role == "args" and part.index == 0 and part.parent is not None and is_choice(part.parent.node))
         for part in path_of(site)
     )
 
 
-def _is_choice(node: Any) -> bool:
+def is_choice(node: Any) -> bool:
     return type(node) is tvm.ir.Call and str(getattr(node.op, "name", "")).endswith(".if_then_else")
 
 

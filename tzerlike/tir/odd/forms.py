@@ -18,7 +18,7 @@ from tzerlike.tir.node import accessed_by, key, loop_with, uses
 from tzerlike.tir.odd import expressions, statements
 from tzerlike.tir.odd.index_form import strange_at, strange_extents
 from tzerlike.tir.odd.other_ways import OTHER_WAYS
-from tzerlike.tir.odd.program import ACCESSES, Program, declares
+from tzerlike.tir.odd.program import ACCESSES, Program, declares, is_outside
 from tzerlike.tir.odd.vocabulary import unusual
 from tzerlike.tir.order import USUAL_ALIGNMENT
 from tzerlike.tir.reducers.program import Make, buffers_of, number, with_values
@@ -112,7 +112,7 @@ def _shares_outside_of_blocks(tree: Tree) -> bool:
     root = tree.func.body
     own = frozenset(map(key, array_items(root.block.alloc_buffers))) if type(root) is s_tir.SBlockRealize else ()
     accesses = (site for site in tree.sites if type(site.node) in ACCESSES) if own else ()
-    return any(key(accessed_by(site.node)) in own and not any(map(declares, site.ancestors())) for site in accesses)
+    return any(key(accessed_by(site.node)) in own and is_outside(site) for site in accesses)
 
 
 def _views_of_own_memory(tree: Tree) -> frozenset[int]:

@@ -54,6 +54,11 @@ def declares(site: Site) -> bool:
     return type(node) is s_tir.SBlock and not declares_nothing(node)
 
 
+def is_outside(site: Site) -> bool:
+    """Whether this is in no block that declares anything."""
+    return not any(map(declares, site.ancestors()))
+
+
 def buffers_read(tree: Tree, site: Site, roles: Collection[str]) -> Iterator[Any]:
     """The buffers that what is in these places of a node reads."""
     tops = (below for below in tree.below(site) if below.role in roles and below.parent is site)

@@ -22,7 +22,7 @@ from tzerlike.tir.odd.program import (
     Odds,
     Program,
     buffers_read,
-    declares,
+    is_outside,
     is_pure,
     within,
 )
@@ -180,7 +180,7 @@ def _store(program: Program, site: Site) -> Odds:
 
 def _is_beside_blocks(program: Program, site: Site) -> bool:
     """Whether a statement of a program with blocks is in none: primitives know loops and blocks there, nothing else."""
-    return program.blocks and not any(map(declares, site.ancestors()))
+    return program.blocks and is_outside(site)
 
 
 def _of_one_block(site: Site) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.node import dtype_of, key, variables_in
+from tzerlike.tir.odd.expressions import is_choice, path_of
 from tzerlike.tir.odd.program import BOUNDS
 from tzerlike.tir.reducers.program import buffers_of
 from tzerlike.tir.scope import REDUCTION_AXIS
@@ -28,14 +29,14 @@ _REVIEWED = frozenset((
     *(f"{stmt} in SBlock" for stmt in ("AllocBuffer", "Parallel", "Unrolled", "Vectorized", "While")),
     *(f"{stmt} in Vectorized" for stmt in ("Evaluate", "AllocBuffer")),
     *(f"{stmt} in Unrolled" for stmt in ("For", "Unrolled", "Vectorized", "IfThenElse", "Evaluate", "AllocBuffer")),
-    "Parallel in For", "Unrolled in Parallel", "Vectorized in IfThenElse", "While in For",
+    "Unrolled in Parallel", "Vectorized in IfThenElse", "While in For",
     "number in Evaluate.value", "Broadcast in BufferStore.value",
     *(f"{kind} in Bind.value" for kind in ("number", "call", "comparison", "logic")),
     *(f"{kind} in For.extent" for kind in ("TensorLoad", "choice", "Cast", "bits")),
     *(f"{kind} in For.min" for kind in ("TensorLoad", "arithmetic")), "For.min by another variable",
     *(f"{kind} in Let" for kind in ("number", "Var", "TensorLoad", "arithmetic", "call", "Cast")),
     *(f"Let {form}" for form in ("in BufferStore.value", "in arithmetic", "of int", "of float")),
-    "Var in Bind.value", "Cast in choice", "Var in Ramp", "Var in Broadcast", "TensorLoad in Broadcast",
+    "Var in Bind.value", "Cast in choice", "Var in Ramp",
     "SBlock at the top",
     *(f"{stmt} in While" for stmt in ("Evaluate", "For")),
     "Thread in Unrolled", "Thread.extent by For",
@@ -45,7 +46,7 @@ _REVIEWED = frozenset((
     *(f"{kind} in IfThenElse.condition" for kind in ("TensorLoad", "Var")), "logic in While.condition",
     *(f"Var of {dtype}" for dtype in ("bool", "bfloat")),
     *(f"Broadcast of {dtype} vectors" for dtype in ("bool", "uint", "bfloat")),
-    *(f"own memory of {dtype} vectors" for dtype in ("float", "int")), "own memory, shared.dyn",
+    *(f"own memory of {dtype} vectors" for dtype in ("float", "int")),
     *(f"parameter of {sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *(f"{kind} for bound" for kind in ("TensorLoad", "Cast", "bits")),
     *(f"{kind} for a region" for kind in ("bits", "choice", "comparison", "logic")),
@@ -157,14 +158,12 @@ def _of_expression(site: Site) -> Iterator[str]:
 
 def _purposes(site: Site) -> Iterator[str]:
     """What an expression is part of, from the inside: an index, a condition, a bound, an axis, an initialisation."""
-    at = site
-    while at.parent is not None and at.kind is Kind.EXPR:
-        if at.role in _PURPOSES:
-            yield _PURPOSES[at.role]
-        elif at.role == "args" and at.index == 0 and _class(at.parent.node) == "choice":
+    for part in path_of(site):
+        if part.role in _PURPOSES:
+            yield _PURPOSES[part.role]
+        elif part.role == "args" and part.index == 0 and part.parent is not None and is_choice(part.parent.node):
             yield "condition"
-        at = at.parent
-    if _in_init(at):
+    if _in_init(site):
         yield "init"
 
 
@@ -175,7 +174,7 @@ def _in_init(site: Site) -> bool:
 def _class(node: Any) -> str:
     """What an expression is, alike for those that stand for each other."""
     if type(node) is tvm.ir.Call:
-        return "choice" if str(getattr(node.op, "name", "")).endswith(".if_then_else") else "call"
+        return "choice" if is_choice(node) else "call"
     return _CLASSES.get(type(node), type(node).__name__)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -43,42 +43,37 @@ def bodies(tree: Tree) -> Iterator[Make]:
 def without_blocks(tree: Tree) -> Iterator[Make]:
     """The statements of all blocks in their place: of the root as well, outside of S-TIR, or of those in it."""
     sites = tree.of_type(s_tir.SBlockRealize)
-    if not any(array_items(site.node.block.match_buffers) for site in sites):
-        inner = frozenset(site.number for site in sites if site.parent is not None)
-        if sites:
-            yield partial(outside_of_blocks, tree)
-        if inner:
-            yield partial(_without_all_blocks, tree, inner)
+    if sites:
+        yield partial(outside_of_blocks, tree)
+    if inner := [site for site in sites if site.parent is not None]:
+        yield partial(_without_all_blocks, tree, inner)
 
 
 def outside_of_blocks(tree: Tree) -> Any:
     """The function outside of S-TIR, with the statements of all blocks in their place; None where there are views."""
-    sites = tree.of_type(s_tir.SBlockRealize)
+    func = _without_all_blocks(tree, tree.of_type(s_tir.SBlockRealize))
+    return None if func is None else _without_dialect(Tree(func))
+
+
+def _without_all_blocks(tree: Tree, sites: Sequence[Site]) -> Any:
     if any(array_items(site.node.block.match_buffers) for site in sites):
         return None
-    return _without_dialect(Tree(_without_all_blocks(tree, frozenset(site.number for site in sites))))
-
-
-def _without_all_blocks(tree: Tree, numbers: frozenset[int]) -> Any:
+    numbers = frozenset(site.number for site in sites)
     return tree.rewrite(lambda site, node: _as_statements(node) if site.number in numbers else node)
 
 
 def _as_statements(realize: Any) -> Any:
     """What a block does, with its initialisation where its reductions start, and under its predicate."""
     block = realize.block
-    pairs = list(zip(array_items(block.iter_vars), array_items(realize.iter_values), strict=True))
     starts = [
         tirx.EQ(value, axis.dom.min)
-        for axis, value in pairs
+        for axis, value in zip(array_items(block.iter_vars), array_items(realize.iter_values), strict=True)
         if int(axis.iter_type) == REDUCTION_AXIS and constant_int(axis.dom.extent) != 1
     ]
     init = block.init
     if init is not None and starts:
         init = tirx.IfThenElse(reduce(tirx.And, starts), init, None)
-    parts = [*map(tirx.AllocBuffer, array_items(block.alloc_buffers)), init, block.body]
-    made = substitute(
-        seq([part for part in parts if part is not None]), {key(axis.var): value for axis, value in pairs}
-    )
+    made = _in_its_place(realize, init)
     return made if constant_int(realize.predicate) == 1 else tirx.IfThenElse(realize.predicate, made, None)
 
 
@@ -129,15 +124,17 @@ def _attributed(node: Any) -> Any:
 
 def _of_block(realize: Any) -> Any:
     """What a block does, as statements: its allocations, its views, its initialisation, its body."""
+    return None if array_items(realize.block.match_buffers) else _in_its_place(realize, realize.block.init)
+
+
+def _in_its_place(realize: Any, init: Any) -> Any:
     block = realize.block
-    if array_items(block.match_buffers):
-        return None
     values = {
         key(iter_var.var): value
         for iter_var, value in zip(array_items(block.iter_vars), array_items(realize.iter_values), strict=True)
     }
     parts = [tirx.AllocBuffer(buffer) for buffer in array_items(block.alloc_buffers)]
-    parts += [part for part in (block.init, block.body) if part is not None]
+    parts += [part for part in (init, block.body) if part is not None]
     return substitute(seq(parts), values)
 
 

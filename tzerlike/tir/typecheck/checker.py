@@ -6,12 +6,11 @@ two functions share: along the passes of a compilation that is most of them.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 from tzerlike.systems.tvm_api import KNOWN_IR, PrimFunc, array_items, params_of, tirx, tvm
 from tzerlike.tir.typecheck import expressions, statements
-from tzerlike.tir.typecheck.rule import BadType, placed
+from tzerlike.tir.typecheck.rule import BadType
 
 POINTER = "handle"
 """The dtype of a pointer, whatever it points to."""
@@ -57,16 +56,20 @@ class TypeChecker:
     def visit_buffer(self, buffer: Any) -> None:
         """Check the type of what is a buffer."""
         if self.element(buffer) and buffer.__chandle__() not in self._laid_out:
-            with placed(f"the buffer {buffer.name}"):
+            try:
                 statements.check_layout(self, buffer.ty)
+            except BadType as bad:
+                raise bad.at(f"the buffer {buffer.name}") from None
             self._laid_out.add(buffer.__chandle__())
 
     def visit(self, stmt: Any) -> None:
         """Check a statement and what is below it; BadType for the first rule that is broken."""
         look = statements.RULES.get(type(stmt))
         if look is not None and stmt.__chandle__() not in self._known:
-            with placed(f"the store to {stmt.buffer.name}") if type(stmt) is tirx.BufferStore else nullcontext():
+            try:
                 look(self, stmt)
+            except BadType as bad:
+                raise bad.at(f"the store to {stmt.buffer.name}" if type(stmt) is tirx.BufferStore else "") from None
             self._known[stmt.__chandle__()] = ""
 
     def dtype(self, expr: Any) -> str:

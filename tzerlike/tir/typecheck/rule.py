@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 
 class BadType(Exception):
     """A node breaks `rule`, the name of a rule of this package; `where` says how, in dtypes, without names.
@@ -18,17 +15,12 @@ class BadType(Exception):
         self.where = where
         self.place = place
 
+    def at(self, place: str) -> BadType:
+        """The same, said of what is around as far as nothing in it has a name."""
+        self.place = self.place or place
+        return self
 
-def require(holds: bool, rule: str, where: str, place: str = "") -> None:
+
+def require(holds: bool, rule: str, where: str) -> None:
     if not holds:
-        raise BadType(rule, where, place)
-
-
-@contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Say what it is that breaks a rule within, where nothing in it does."""
-    try:
-        yield
-    except BadType as bad:
-        bad.place = bad.place or place
-        raise
+        raise BadType(rule, where)

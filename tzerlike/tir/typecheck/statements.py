@@ -14,7 +14,7 @@ from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, tirx
 from tzerlike.tir.scope import THREAD_BINDING
 from tzerlike.tir.typecheck.expressions import check_access, check_binding, lanes_of
-from tzerlike.tir.typecheck.rule import require
+from tzerlike.tir.typecheck.rule import BadType, require
 
 if TYPE_CHECKING:
     from tzerlike.tir.typecheck.checker import TypeChecker
@@ -98,10 +98,11 @@ def _declaration(checker: TypeChecker, node: Any) -> None:
 def _realize(checker: TypeChecker, node: Any) -> None:
     given = checker.dtypes(node.iter_values)
     axes = [checker.stated(axis.var) for axis in array_items(node.block.iter_vars)]
-    pairs = zip(array_items(node.block.iter_vars), array_items(node.iter_values), strict=False)
-    wrong = (f"{axis.var.name} = {value}" for axis, value in pairs if checker.stated(axis.var) != checker.dtype(value))
-    place = f"the axis {next(wrong, '')} of the block {node.block.name_hint}"
-    require(given == axes, "axis", f"axes of {', '.join(axes)} for {', '.join(given)}", place)
+    if given != axes:
+        wrong = next(place for place, (axis, value) in enumerate(zip(axes, given, strict=True)) if axis != value)
+        axis, value = array_items(node.block.iter_vars)[wrong], array_items(node.iter_values)[wrong]
+        place = f"the axis {axis.var.name} = {value} of the block {node.block.name_hint}"
+        raise BadType("axis", f"axes of {', '.join(axes)} for {', '.join(given)}", place)
     predicate = checker.dtype(node.predicate)
     require(predicate == "bool", "condition", f"SBlockRealize of {predicate}")
     checker.visit(node.block)
