@@ -39,7 +39,7 @@ from tzerlike.core.rng import rng_for
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.warm_up import warm_up
-from tzerlike.findings.defining import CANDIDATES, defined_finding, doubtful, what_failed
+from tzerlike.findings.defining import CANDIDATES, DEFINING_SHARE, defined_finding, doubtful, what_failed
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.oracles import ORACLES, effort_for, judged, make_oracles, probes_for
 from tzerlike.oracles.examiner import Made, ask_for, examiner_of
@@ -142,11 +142,11 @@ class Judging:
         doubts: set[tuple[str, ...]] = set()
         tried = 0
         for number, (trial, seen) in enumerate(zip(trials, observations, strict=True)):
-            if doubtful(seen) and what_failed(seen) not in doubts and tried <= number / 10:
+            if doubtful(seen) and what_failed(seen) not in doubts and tried <= number * DEFINING_SHARE:
                 doubts.add(what_failed(seen))
                 tried += defined_finding(trial.case, seen, self.executor, HARNESS, self.judges)[1]
         self.words["define: tried"] += tried
-        assert tried <= len(trials) / 10 + CANDIDATES
+        assert tried <= len(trials) * DEFINING_SHARE + CANDIDATES
 
     def close(self) -> None:
         os.kill(self.pid, signal.SIGKILL)

@@ -33,7 +33,7 @@ from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.bundles.compilation import bundle_compilation, bundle_plainly, confirmed, confirming_limits
 from tzerlike.findings.bundles.mutation_crash import bundle_mutation
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short, shortened
-from tzerlike.findings.defining import defined_finding, what_failed
+from tzerlike.findings.defining import DEFINING_SHARE, defined_finding, what_failed
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.growth import endless
@@ -61,9 +61,6 @@ _TRIES_TO_CARRY = 4
 
 _WRONG_CODE = "inconsistency"
 """The oracle of wrong code."""
-
-_DEFINING_SHARE = 0.1
-"""Runs of smaller cases for a run of the campaign, where an internal error is of no use as it is."""
 
 _OBJECTIONS = 4
 """How many findings of a signature the witness is asked about that objects to each."""
@@ -244,7 +241,7 @@ class ConfirmingWorker(ShardWorker):
         """Look for a smaller case that fails as this one did and counts as valid, once for each error, with a share of
         the campaign's runs; report what it shows."""
         what = what_failed(seen)
-        if what in self.doubts or self.defining > self.state.pairs * _DEFINING_SHARE:
+        if what in self.doubts or self.defining > self.state.pairs * DEFINING_SHARE:
             return None
         self.doubts.add(what)
         # What takes this worker with it does so again: the next one sets the case aside.
