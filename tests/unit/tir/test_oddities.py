@@ -329,6 +329,21 @@ def test_memory_that_is_aligned_to_less_than_an_element_is_odd() -> None:
     assert "align" not in text_without_oddities(func)
 
 
+@pytest.mark.parametrize(("place", "odd"), [("0", False), ("1", True)])
+def test_of_as_many_rounds_as_a_parameter_says_the_first_alone_is_sure_to_run(place: str, odd: bool) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,), "int32")
+    with T.sblock("b"):
+        vi = T.axis.spatial(n, {place})
+        T.writes(A[vi])
+        A[vi] = 1
+"""
+    assert ("a block outside of its domain" in names(tvm_api.parse_script(text))) is odd
+
+
 @pytest.mark.parametrize(
     ("parts", "odd"),
     [
@@ -582,15 +597,64 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
 
 
 @pytest.mark.parametrize(
-    ("axis", "init", "forms"),
+    ("axes", "odd"),
     [
-        ("T.axis.reduce(16, i)", "0", []),
-        ("T.axis.reduce(16, i)", "A[0]", ["TensorLoad for init"]),
-        ("T.axis.reduce(16, i)", "vi + 1", ["arithmetic for init"]),
-        ("T.axis.spatial(16, i)", "0", ["init without a reduction"]),
+        ("T.axis.spatial(3, i), T.axis.spatial(2, j)", True),
+        ("T.axis.reduce(3, i), T.axis.spatial(2, j)", False),
+        ("T.axis.spatial(1, 0), T.axis.spatial(2, j)", False),
+    ],
+    ids=["over the last round", "a reduction", "one round"],
+)
+def test_a_spatial_axis_that_no_write_depends_on_is_odd(axes: str, odd: bool) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((3, 2), "int32"), B: T.Buffer((2,), "int32")):
+    for i, j in T.grid(3, 2):
+        with T.sblock("b"):
+            k, x = {axes}
+            T.reads(A[k, x])
+            T.writes(B[x])
+            B[x] = A[k, x]
+"""
+    func = tvm_api.parse_script(text)
+    assert ("a spatial axis that no write depends on" in names(func)) is odd
+    if odd:
+        better = text_without_oddities(func)
+        assert "B[x] = A[0, x]" in better and "T.axis.spatial(3" not in better
+
+
+@pytest.mark.parametrize(("value", "odd"), [("T.bool(True)", True), ("B[0]", True), ("B[0] and A[vi]", False)])
+def test_a_reduction_over_threads_that_sums_nothing_up_is_odd(value: str, odd: bool) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((16,), "bool"), B: T.Buffer((1,), "bool")):
+    for i in T.thread_binding(16, thread="threadIdx.x"):
+        with T.sblock("b"):
+            vi = T.axis.reduce(16, i)
+            T.reads(A[vi])
+            T.writes(B[0])
+            with T.init():
+                B[0] = T.bool(True)
+            B[0] = {value}
+"""
+    found = names(tvm_api.parse_script(text), threads=True)
+    assert ("a reduction over threads that sums nothing up" in found) is odd
+
+
+@pytest.mark.parametrize(
+    ("axis", "place", "init", "forms"),
+    [
+        ("T.axis.reduce(16, i)", "0", "0", []),
+        ("T.axis.reduce(16, i)", "0", "A[0]", ["TensorLoad for init"]),
+        ("T.axis.reduce(16, i)", "0", "vi + 1", ["arithmetic for init"]),
+        ("T.axis.spatial(16, i)", "vi", "0", ["init without a reduction"]),
     ],
 )
-def test_an_initialisation_is_a_number_where_a_reduction_starts(axis: str, init: str, forms: list[str]) -> None:
+def test_an_initialisation_is_a_number_where_a_reduction_starts(
+    axis: str, place: str, init: str, forms: list[str]
+) -> None:
     text = f"""
 # from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
@@ -599,10 +663,10 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
         with T.sblock("b"):
             vi = {axis}
             T.reads(A[0:16])
-            T.writes(B[0])
+            T.writes(B[{place}])
             with T.init():
-                B[0] = {init}
-            B[0] = B[0] + A[vi]
+                B[{place}] = {init}
+            B[{place}] = B[{place}] + A[vi]
 """
     assert names(tvm_api.parse_script(text)) == forms
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tzerlike.systems.tvm_api import s_tir, source_of, tirx, tvm
 from tzerlike.tir.node import declares_nothing
+from tzerlike.tir.plain import HINTS
 from tzerlike.tir.reducers.program import Make
 from tzerlike.tir.tree import Site, Tree
 
@@ -71,3 +72,8 @@ def within(value: Any, low: Any, extent: Any) -> bool:
     if any(type(node) is not tirx.IntImm for node in (value, low, extent)):
         return True
     return 0 <= int(value.value) - int(low.value) < int(extent.value)
+
+
+def hints_in(annotations: Any) -> dict[str, Any]:
+    """Return the annotations that are hints which any program may have."""
+    return {name: value for name, value in dict(annotations or {}).items() if str(name) in HINTS}

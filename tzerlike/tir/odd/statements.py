@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, source_of, tirx, tvm, type_of
-from tzerlike.tir.node import accessed_by, dtype_of, fits, is_jump, key, loop_with, seq, substitute, variables_in
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm, type_of
+from tzerlike.tir.node import accessed_by, dtype_of, is_jump, key, loop_with, seq, substitute, variables_in
+from tzerlike.tir.odd.blocks import realize
 from tzerlike.tir.odd.expressions import is_fixed
 from tzerlike.tir.odd.meeting import may_meet
 from tzerlike.tir.odd.program import (
@@ -22,79 +23,19 @@ from tzerlike.tir.odd.program import (
     Odds,
     Program,
     buffers_read,
+    hints_in,
     is_outside,
     is_pure,
-    within,
 )
 from tzerlike.tir.odd.repetition import only_repeats
 from tzerlike.tir.odd.unreachable import never_holds
-from tzerlike.tir.plain import HINTS
-from tzerlike.tir.reducers.program import block_with, number
-from tzerlike.tir.scope import SERIAL, SPATIAL_AXIS, THREAD_BINDING, UNROLLED, VECTORIZED
+from tzerlike.tir.reducers.program import number
+from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
-from tzerlike.tir.tree import Site, Tree, left_early, may_divide_by_zero
-
-_ALIGNMENT = "buffer_dim_align"
-"""An annotation that says nothing of memory that nobody reads."""
+from tzerlike.tir.tree import Site, Tree, left_early
 
 MEETING = "an element that is stored in two ways"
 """StorageRewrite shares memory on the condition that code writes each element of it once (storage_rewrite.cc)."""
-
-
-def _realize(program: Program, site: Site) -> Odds:
-    node, block = site.node, site.node.block
-    values, axes = array_items(node.iter_values), array_items(block.iter_vars)
-    always = partial(s_tir.SBlockRealize, values, _truth(node.predicate), block)
-    if not (type(node.predicate) is tirx.IntImm and int(node.predicate.value)):
-        if site.parent is None:
-            yield "a root block under a condition", always
-        elif is_fixed(node.predicate):
-            yield "a constant condition", always
-        elif never_holds(node.predicate, site):
-            yield NEVER, always
-    for place, (axis, value) in enumerate(zip(axes, values, strict=True)):
-        if not within(value, axis.dom.min, axis.dom.extent):
-            others = [*values[:place], axis.dom.min, *values[place + 1 :]]
-            yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
-    if counted := _counted_outside(site):
-        yield "a block that uses the variable of a loop around it", partial(_with_axes, node, counted)
-    rest = _hints(block.annotations)
-    unread = all(key(source_of(region)) not in program.read for region in array_items(block.writes))
-    if _ALIGNMENT in rest and unread:
-        del rest[_ALIGNMENT]
-    if len(rest) < len(block.annotations):
-        yield "an annotation", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block, annotations=rest))
-    own = {key(buffer) for buffer in array_items(block.alloc_buffers)}
-    if own and any(key(source_of(region)) in own for region in (*array_items(block.reads), *array_items(block.writes))):
-        yield "a region of a block's own memory", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
-    if any(map(_is_beyond, (*array_items(block.reads), *array_items(block.writes)))):
-        yield "a region beyond its buffer", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
-    elif may_divide_by_zero(block):
-        yield "a region that may divide by zero", lambda: s_tir.SBlockRealize(values, node.predicate, block_with(block))
-
-
-def _counted_outside(site: Site) -> list[Any]:
-    """The loops around a block whose variables are used in it: its axes are there to stand for them."""
-    used = set(map(key, variables_in(site.node.block)))
-    loops = (above.node for above in site.ancestors() if type(above.node) is tirx.For)
-    return [loop for loop in loops if key(loop.loop_var) in used]
-
-
-def _with_axes(realize: Any, loops: list[Any]) -> Any:
-    """A block with an axis for each of these loops."""
-    axes = [
-        tirx.IterVar(
-            tvm.ir.Range.from_min_extent(loop.min, loop.extent),
-            tirx.Var(f"v{loop.loop_var.name}", type_of(loop.loop_var).dtype),
-            SPATIAL_AXIS,
-        )
-        for loop in loops
-    ]
-    block = realize.block
-    more = block_with(block, iter_vars=[*array_items(block.iter_vars), *axes])
-    bound = substitute(more, {key(loop.loop_var): axis.var for loop, axis in zip(loops, axes, strict=True)})
-    values = [*array_items(realize.iter_values), *(loop.loop_var for loop in loops)]
-    return s_tir.SBlockRealize(values, realize.predicate, bound)
 
 
 def _loop(program: Program, site: Site) -> Odds:
@@ -126,7 +67,7 @@ def _loop(program: Program, site: Site) -> Odds:
         yield REPEATS, partial(substitute, node.body, {key(node.loop_var): node.min})
     if int(node.kind) == VECTORIZED and any(map(_of_lanes, program.tree.below(site))):
         yield "vectors in a vectorised loop", serial
-    rest = _hints(node.annotations)
+    rest = hints_in(node.annotations)
     if len(rest) < len(node.annotations) and not left_early(program.tree, site):
         yield "an annotation", partial(loop_with, node, annotations=rest)
 
@@ -227,27 +168,6 @@ def _assertion(program: Program, site: Site) -> Odds:
     yield "an assertion", partial(seq, [])
 
 
-def _is_beyond(region: Any) -> bool:
-    """Whether numbers say that a region is not all in its buffer, or it has another number of dimensions."""
-    if not fits(region):
-        return True
-    for extent, size in zip(array_items(region.region), array_items(type_of(source_of(region)).shape), strict=True):
-        numbers = (extent.min, extent.extent, size)
-        if all(type(each) is tirx.IntImm for each in numbers):
-            low, many, room = (int(each.value) for each in numbers)
-            if low < 0 or low + many > room:
-                return True
-    return False
-
-
-def _truth(predicate: Any) -> Any:
-    return tirx.IntImm(type_of(predicate).dtype, 1)
-
-
-def _hints(annotations: Any) -> dict[str, Any]:
-    return {name: value for name, value in dict(annotations or {}).items() if str(name) in HINTS}
-
-
 def _one_variable(loop: Any) -> Any:
     """The body of a loop over threads, where the thread has a variable of its own, with that of the loop alone."""
     if loop.thread_binding is None or key(loop.thread_binding.var) == key(loop.loop_var):
@@ -281,7 +201,7 @@ def _without_attribute(node: Any) -> Any:
 
 
 RULES: Mapping[type, Callable[[Program, Site], Odds]] = {
-    s_tir.SBlockRealize: _realize,
+    s_tir.SBlockRealize: realize,
     tirx.For: _loop,
     tirx.Evaluate: _evaluated,
     tirx.IfThenElse: _branch,
