@@ -192,6 +192,31 @@ def test_what_two_passes_leave_to_code_generation_is_blamed_on_the_first(real: F
     assert (seen.stage, seen.culprit) == (Stage.BUILD, "tirx.BF16ComputeLegalize")
 
 
+VECTORISED = """
+t = T.sblock_alloc_buffer((2,), "bfloat16")
+for i in range(3):
+    for j in T.vectorized(2):
+        with T.sblock("a"):
+            k, x = T.axis.remap("SS", [i, j])
+            T.reads(A[k, x])
+            T.writes(t[x])
+            t[x] = A[k, x]
+        with T.sblock("b"):
+            y = T.axis.spatial(2, j)
+            T.reads(t[y])
+            T.writes(B[y])
+            B[y] = T.Cast("float32", t[y])
+"""
+
+
+def test_of_passes_between_which_nothing_can_be_interpreted_the_one_with_a_switch_is_tried(real: ForkExecutor) -> None:
+    """Where bfloat16 becomes float32, VectorizeLoop gives all lanes one copy of what is in the loop."""
+    given = case('A: T.Buffer((3, 2), "bfloat16"), B: T.Buffer((2,), "float32")', VECTORISED)
+    (seen,) = real.run([replace(given, input_seed=4010580845)], count=False)
+    assert seen.results is not None
+    assert (seen.results.blame, seen.results.guilty) == ("optimised", "VectorizeLoop")
+
+
 LOADED = """
 for i in range(8):
     loaded: T.let[T.float32] = T.Cast("float32", A[i])

@@ -50,7 +50,7 @@ DISPENSABLE: Mapping[str, tuple[str, ...]] = MappingProxyType({"0.27.0.post1": (
 _PLAIN = ("tirx.disable_assert", True)
 """No checks of arguments that are known to fit."""
 
-_SERIAL = ("tirx.disable_vectorize", True)
+SERIAL_LOOPS = ("tirx.disable_vectorize", True)
 """VectorizeLoop then makes serial loops of vectorised ones, which nothing else lowers."""
 
 
@@ -63,7 +63,7 @@ def context_of(baseline: str) -> ContextConfig:
     """Return what a baseline is built under."""
     if baseline not in DISPENSABLE:
         return ContextConfig(opt_level=0, options=(_PLAIN,))
-    return ContextConfig(0, (_PLAIN, _SERIAL), DISPENSABLE[baseline])
+    return ContextConfig(0, (_PLAIN, SERIAL_LOOPS), DISPENSABLE[baseline])
 
 
 def in_words(baseline: object) -> str:

@@ -20,6 +20,7 @@ from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.systems.baseline import baseline_case
+from tzerlike.systems.optional import SERIAL_LOOPS
 
 LLVM_OPTIMISATION = "LLVM optimisation"
 """The code is right when LLVM does not optimise it: what TVM tells LLVM, or LLVM itself."""
@@ -48,6 +49,9 @@ OPTIONAL = (
     "s_tir.AnnotateIrregularLoop",
 )
 """Passes of the default pipeline that most programs compile without, the most frequent culprits first."""
+
+_SWITCHES = {"tirx.VectorizeLoop": SERIAL_LOOPS}
+"""Passes without which there is no code, and the option under which they leave loops as they are."""
 
 _OVERLOOKED = 4.0
 """A difference of fewer bounds may be no difference to the walk."""
@@ -162,6 +166,8 @@ def _without(case: Case, name: str) -> Case:
 
 
 def _disabled(case: Case, name: str) -> Case:
+    if (option := _SWITCHES.get(name)) is not None:
+        return replace(case, config=replace(case.config, options=(*case.config.options, option)))
     disabled = (*case.config.disabled_passes, name)
     return replace(case, config=replace(case.config, disabled_passes=disabled))
 
