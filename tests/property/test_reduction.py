@@ -204,6 +204,24 @@ def test_a_bound_or_a_divisor_that_does_not_matter_becomes_a_number() -> None:
     assert "range(1)" in script(first) and "T.FloorDiv(A[i], 1)" in script(first)
 
 
+def test_what_stands_in_several_places_is_replaced_in_all_of_them_first() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        B[i] = (A[i] * T.float32(3) + T.exp(A[i])) / (A[i] * T.float32(3) + T.exp(A[i]) + T.float32(1))
+"""
+    twice = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
+    offered = [script(found) for attempt in islice(REDUCERS["simpler-expressions"](twice), 4) if (found := attempt())]
+    lines = [one.splitlines()[-1].partition("= ")[2] for one in offered]
+    assert lines[:3] == [
+        "T.Div(T.float32(0.0), T.Add(T.float32(0.0), T.float32(1.0)))",
+        "T.float32(1.0) / T.Add(T.float32(1.0), T.float32(1.0))",
+        "A[i] * T.float32(3.0) / (A[i] * T.float32(3.0) + T.float32(1.0))",
+    ]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_of_what_does_not_matter_nothing_is_left(name: str) -> None:
     size = size_of(reduced(case(name), lambda one: "form" in HARNESS.accepted(one)).value)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, source_of, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, is_variable, params_of, source_of, tirx, tvm, type_of
 from tzerlike.tir.buffers import like
-from tzerlike.tir.node import key
+from tzerlike.tir.node import dtype_of, key, variables_in
 from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
 from tzerlike.tir.reducers.program import Make, buffers_of, mapped, number, scalar_type, with_values, without
 from tzerlike.tir.scope import constant_int, shape_variables
@@ -71,13 +71,21 @@ def smaller_buffers(tree: Tree) -> Iterator[Make]:
             yield partial(_with_dimensions, tree, buffer, [p for p in range(len(shape)) if not start <= p < stop])
         for place, extent in enumerate(shape):
             for shorter in extents_below(extent):
-                yield partial(_with_extent, tree, buffer, place, shorter)
+                yield partial(_with_number_for_extent, tree, buffer, place, shorter)
+            for var in () if is_variable(extent) else variables_in(extent):
+                if dtype_of(var) == dtype_of(extent):
+                    yield partial(_with_extent, tree, buffer, place, var)
 
 
-def _with_extent(tree: Tree, buffer: Any, place: int, extent: int) -> Any:
-    shape = array_items(type_of(buffer).shape)
+def _with_number_for_extent(tree: Tree, buffer: Any, place: int, extent: int) -> Any:
     # Passes leave buffers with vectors for extents, of which there are no constants.
-    shape[place] = tirx.IntImm(type_of(shape[place]).dtype, extent)
+    dtype = type_of(array_items(type_of(buffer).shape)[place]).dtype
+    return _with_extent(tree, buffer, place, tirx.IntImm(dtype, extent))
+
+
+def _with_extent(tree: Tree, buffer: Any, place: int, extent: Any) -> Any:
+    shape = array_items(type_of(buffer).shape)
+    shape[place] = extent
     return _like(tree, buffer, {"shape": shape})
 
 

@@ -7,7 +7,16 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, source_of, structural_map, structural_walk, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import (
+    array_items,
+    source_of,
+    structural_hash,
+    structural_map,
+    structural_walk,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.hole import IMMEDIATES, needs_constant
 from tzerlike.tir.node import dtype_of
 from tzerlike.tir.order import simpler_numbers
@@ -62,18 +71,48 @@ def _zeroed(tree: Tree, sites: list[Site]) -> Any:
 
 
 def simpler_expressions(tree: Tree) -> Iterator[Make]:
-    """For each expression, the largest first: a constant, or one of the expressions of its dtype that it is made of."""
+    """For each expression, the largest first: a constant, or one of the expressions of its dtype that it is made of.
+
+    What stands in several places is replaced in all of them first; then each expression by those just below it, and
+    only then by what is deeper, which is a lot.
+    """
     sites = [site for site in tree.expressions() if not is_constant(site.node) and site.dtype]
     sites.sort(key=lambda site: -site.size)
+    for alike in _repeated(sites):
+        for node in (*_constants(alike[0]), *_parts(tree, alike[0])[0]):
+            yield partial(tree.replace_all, [(site, node) for site in alike])
     for site in sites:
-        for value in _values(site):
-            if (node := number(site.dtype, value)) is not None:
-                yield partial(tree.replace, site, node)
-        if needs_constant(site):
-            continue
-        for below in tree.below(site)[1:]:
-            if below.dtype == site.dtype and not is_constant(below.node):
-                yield partial(tree.replace, site, below.node)
+        for node in (*_constants(site), *_parts(tree, site)[0]):
+            yield partial(tree.replace, site, node)
+    for site in sites:
+        for node in _parts(tree, site)[1]:
+            yield partial(tree.replace, site, node)
+
+
+def _repeated(sites: list[Site]) -> Iterator[list[Site]]:
+    """Places of one and the same expression, where there are several and it is more than a name."""
+    places: dict[int, list[Site]] = {}
+    for site in sites:
+        if site.size > 1 and not needs_constant(site):
+            places.setdefault(structural_hash(site.node), []).append(site)
+    return (alike for alike in places.values() if len(alike) > 1)
+
+
+def _constants(site: Site) -> list[Any]:
+    return [node for value in _values(site) if (node := number(site.dtype, value)) is not None]
+
+
+def _parts(tree: Tree, site: Site) -> tuple[list[Any], list[Any]]:
+    """The expressions of its dtype that an expression is made of, each once: the nearest, and those in them."""
+    nearest: dict[int, Any] = {}
+    deeper: dict[int, Any] = {}
+    end = site.number
+    for below in [] if needs_constant(site) else tree.below(site)[1:]:
+        if below.dtype == site.dtype and not is_constant(below.node):
+            near = below.number >= end
+            (nearest if near else deeper).setdefault(structural_hash(below.node), below.node)
+            end = below.end if near else end
+    return list(nearest.values()), [node for known, node in deeper.items() if known not in nearest]
 
 
 def _values(site: Site) -> tuple[int, ...]:
