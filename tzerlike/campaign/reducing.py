@@ -26,6 +26,8 @@ from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, 
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.reduction import ROUGHLY
+from tzerlike.findings.reduction.alone import with_last_step_alone
+from tzerlike.findings.reduction.earlier import as_reduced
 from tzerlike.findings.reduction.guilty import guilty_passes
 from tzerlike.findings.reduction.haste import hasty
 from tzerlike.findings.reduction.held import search_held
@@ -57,6 +59,9 @@ _ATTEMPTS = 100
 
 _WRITING = 10
 """Cases that it takes to confirm what came of a reduction and to write it down, or to follow it along its passes."""
+
+_STEP = 4
+"""Cases that it takes to see whether the last step of a schedule shows a finding alone."""
 
 _RIVALS = 8
 """Cases that wait, at most, to be compared with what has their signature: each is kept in the worker's state."""
@@ -184,7 +189,7 @@ class Reductions:
             return (yield from self._roughly(bundle))
         if not item.bundle and not self._can_differ(item.signature):
             return False
-        yield from self._finely(_as_reduced(bundle), keep=bool(item.bundle))
+        yield from self._finely(as_reduced(bundle), keep=bool(item.bundle))
         return False
 
     def _roughly(self, bundle: Bundle) -> Generator[int, None, bool]:
@@ -198,11 +203,13 @@ class Reductions:
             return False
         held = search_held(bundle, self._executor, self._oracles, self._programs)
         yield from _costs(held, held.once(_PATIENCE), most=_ROUGHLY)
-        bundle = replace(bundle, environment=held.best)
+        bundle = self._alone(replace(bundle, environment=held.best))
+        yield _STEP
         search = self._search(bundle, self._judge(bundle))
         yield from _costs(search, search.once(_PATIENCE), most=_ROUGHLY - held.asked)
         self._save(bundle, [search.best], {**bundle.environment, ROUGHLY: True})
         yield _WRITING
+        yield from self._with_culprit(bundle)
         return True
 
     def _finely(self, bundle: Bundle, *, keep: bool) -> Iterator[int]:
@@ -214,6 +221,10 @@ class Reductions:
         if same < times:
             return
         bundle = yield from self._holding_less(bundle)
+        alone = self._alone(bundle)
+        yield _STEP
+        if alone is not bundle:
+            bundle = yield from self._holding_less(alone)
         limits = hasty(self._executor.limits, bundle.kind)
         accepted = [bundle.stored.case]
         search = self._search(bundle, self._judge(bundle, limits), accepted.append)
@@ -221,13 +232,20 @@ class Reductions:
         bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
         if keep:
             self._save(bundle, [search.best] if limits is None else accepted, bundle.environment)
-            if has_culprit(bundle):
-                yield _WRITING * cost
-                self._keep(lambda: bisect_by(self._executor, bundle, self._oracles))
-                self._keep(lambda: refresh_report(bundle.path))
+            yield from self._with_culprit(bundle, cost)
         else:
             self._compare(search.best, bundle, self._judge(bundle))
         yield _WRITING * cost
+
+    def _with_culprit(self, bundle: Bundle, cost: int = 1) -> Iterator[int]:
+        """Have the report of a bundle show what its culprit does to the program."""
+        if has_culprit(bundle):
+            yield _WRITING * cost
+            self._keep(lambda: bisect_by(self._executor, bundle, self._oracles))
+            self._keep(lambda: refresh_report(bundle.path))
+
+    def _alone(self, bundle: Bundle) -> Bundle:
+        return with_last_step_alone(bundle, self._executor, self._oracles, self._programs)
 
     def _search(
         self, bundle: Bundle, judge: FindingJudge, taken: Callable[[Case], None] = lambda case: None
@@ -324,17 +342,6 @@ def _costs(search: Shrinking[Any], steps: Iterator[None], cost: int = 1, most: f
         asked = search.asked
         if asked >= most:
             return
-
-
-def _as_reduced(bundle: Bundle) -> Bundle:
-    """The bundle with the case and the tier of the one that was reduced roughly, where there is one."""
-    reduced = reduced_in(bundle.path)
-    if reduced is None:
-        return bundle
-    smaller = read_bundle(reduced)
-    environment = {name: value for name, value in smaller.environment.items() if name != ROUGHLY}
-    stored = replace(bundle.stored, case=smaller.stored.case)
-    return replace(bundle, stored=stored, environment=environment, confirmed=smaller.confirmed)
 
 
 def _essence(case: Case) -> set[str]:

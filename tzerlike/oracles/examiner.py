@@ -82,7 +82,7 @@ class Examiner(Protocol):
     """A module with these functions.
 
     One that asks children has `examine` as well, a Job, which is what they do; one whose environment can be reduced
-    has `smaller`, which yields what it might hold instead.
+    has `smaller`, which yields what it might hold instead, and one of schedules `last_alone` (`last_step_alone`).
     """
 
     def wants(self, made: Made) -> bool:
@@ -107,6 +107,13 @@ def smaller_held(probe: Probe, held: Environment) -> Iterator[dict[str, Any]]:
     """Yield what the environment of a bundle might hold instead that is less; of most probes there is nothing."""
     offer = getattr(examiner_of(probe), "smaller", None)
     return iter(()) if offer is None else offer(held)
+
+
+def last_step_alone(probe: Probe, ask: Ask, case: Case, held: Environment) -> tuple[Case, dict[str, Any]] | None:
+    """Return the program that the last step of a schedule is given, and what the environment of a bundle would hold of
+    that step alone; None where that is no less, and of probes of nothing that has steps."""
+    offer = getattr(examiner_of(probe), "last_alone", None)
+    return None if offer is None else offer(ask, case, held)
 
 
 def ask_for(probe: Probe, call: Callable[[str, Mapping[str, Any]], Records]) -> Ask:

@@ -31,7 +31,10 @@ UNINITIALISED = "uninitialised"
 """The rule that a program breaks which reads what nobody wrote."""
 
 HELD = "schedule"
-"""What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read."""
+"""What a bundle's environment holds: a dictionary of the `trace` to apply and its `calls` to read, and DIFF."""
+
+DIFF = "diff"
+"""What the last of the calls changes, as a unified diff of TVMScript; there is none in old bundles."""
 
 
 _MADE = {
@@ -56,14 +59,17 @@ _TITLED = {
 SLIPPED = {
     "writer": "{} is read, and nothing writes it any more",
     "order": "{} is read before anything writes it",
-    "guard": "{} is no longer guarded by its predicate",
+    "guard": "{} is accessed without the condition that guarded it",
     "iterations": "{} is executed fewer times",
     "beginning": "{} is initialized more than once",
 }
 """What a primitive did to a buffer or a block, by the word for it (tzerlike.tir.slips)."""
 
-_STATEMENT = re.compile(r"(?<= )\w+\[[^;]*\] = [^;]+")
+_STATEMENT = re.compile(r":? (\w+\[[^;]*\] = [^;]+)")
 """A statement that the interpreter stopped at."""
+
+_OUTSIDE = re.compile(r"^ (\S+)(?: for (\S+))? in the block (\w+): block \3\b")
+"""What the interpreter says of a block outside of its domain; bundles of before do not name the axis."""
 
 _ROOM = 69
 """Characters of a title behind its labels."""
@@ -98,22 +104,34 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     calls = held.get("calls") if isinstance(held, dict) else None
     said = next((line.strip() for line in seen.message.splitlines() if line.strip()), "")
     rule, _, where = said.partition(":")
-    where = re.sub(r"^ (\S+) in the block (\w+): block \2\b", r" an axis of the block \2 takes the value \1", where)
-    where = _STATEMENT.sub(r"`\g<0>`", _rounded(where))
+    where = _OUTSIDE.sub(_of_axis, where)
+    where = _STATEMENT.sub(_quoted, _rounded(where)).strip(" ;")
     made = _MADE.get(rule, f"breaks the rule {rule}")
     name = f"Schedule.{method_of(seen.pass_name)}"
     told = Account(
         expected="The schedule primitive preserves what the program computes, or raises a `ScheduleError`.",
         place=name,
-        actual=f"makes a program that {made}{_CHANCE * (rule != OTHER_VALUES)}:{where}.",
+        actual=f"makes a program that {made}{_CHANCE * (rule != OTHER_VALUES)}{where and f': {where}'}.",
         headline=_slip_in_title(name, where)
         if rule == OTHER_VALUES
         else f"{name} {_TITLED.get(rule, f'makes a program that {made}')}",
         quoted="\n".join(map(str, calls)) if isinstance(calls, list) else "",
         language="python",
         lines=_CALLS,
+        diff=str(held.get(DIFF, "")) if isinstance(held, dict) else "",
     )
-    return _of_lies(told, where.strip()) if rule == LIES else told
+    return _of_lies(told, where) if rule == LIES else told
+
+
+def _of_axis(said: re.Match[str]) -> str:
+    point, axis, block = said.groups()
+    return f" {f'the axis {axis}' if axis else 'an axis'} of the block {block} takes the value {point}"
+
+
+def _quoted(stated: re.Match[str]) -> str:
+    """A statement as code, or nothing where it is too long to be in a sentence."""
+    colon = ":" * stated[0].startswith(":")
+    return "" if "..." in stated[1] else f"{colon} `{stated[1]}`"
 
 
 def _slip_in_title(name: str, where: str) -> str:

@@ -27,7 +27,7 @@ class Account:
     """What a report says of a finding; where a field is "", it says what it says of any finding of that kind.
 
     `place` names what was at work, and `actual` continues the sentence, or is one where there is no place. `quoted` is
-    shown below that, in `language`, up to `lines` lines.
+    shown below that, in `language`, up to `lines` lines. `diff` is what the one at work changes in a program.
     """
 
     headline: str = ""
@@ -37,6 +37,7 @@ class Account:
     quoted: str = ""
     language: str = ""
     lines: int = 10
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,16 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.primitives import CALLS
+from tzerlike.oracles.schedule_lookups import lookup_of
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.systems.refusal import ask_compiler
-from tzerlike.systems.tvm_api import tvm, tvm_ffi
+from tzerlike.systems.tvm_api import ENTRY, tvm, tvm_ffi
 from tzerlike.tir.allowlist.stored import require_graph
 
 _LONGEST = 1 << 20
+
+_DEEPEST = 6
+"""Loops around a block that are looked at from inside."""
 
 _METHODS = frozenset(
     {
@@ -35,7 +39,7 @@ _METHODS = frozenset(
 
 _MAP, _ARRAY = "tirx.IndexMap", "ffi.Array"
 
-_LOOKS = "get"
+LOOKS = "get"
 """What the names of the methods begin with that leave a schedule as it is."""
 
 
@@ -65,14 +69,59 @@ def calls_in(held: Mapping[str, Any]) -> list[str]:
     return calls
 
 
-def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> None:
-    """Make the calls; UserError where an argument is none, CompilerRefused where it does not load, else what a call
-    raises."""
+def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> dict[str, Any]:
+    """Make the calls and return what each gave, by name; UserError where an argument is none, CompilerRefused where it
+    does not load, else what a call raises."""
     results: dict[str, Any] = {}
     for call in calls:
         args = [_value(arg, results) for arg in call.args]
         kwargs = {key: _value(arg, results) for key, arg in call.kwargs}
         results[call.name] = getattr(schedule, call.method)(*args, **kwargs)
+    return results
+
+
+def last_call_alone(schedule: Any, line: str, results: Mapping[str, Any]) -> list[str]:
+    """Return look-ups and a call on a `schedule`, one that takes `results` of earlier calls, in place of all of these;
+    ValueError where no look-up leads to what it takes."""
+    looks = _Looks(schedule, results)
+    call = ast.unparse(ast.fix_missing_locations(looks.visit(ast.parse(line))))
+    return [*looks.lines, call]
+
+
+class _Looks(ast.NodeTransformer):
+    """Puts look-ups in place of what earlier calls gave; the names are those of no call that is recorded."""
+
+    def __init__(self, schedule: Any, results: Mapping[str, Any]) -> None:
+        self._schedule = schedule
+        self._results = results
+        self._names: dict[str, str] = {}
+        self.lines: list[str] = []
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._found(self._results[node.id]) if node.id in self._results else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return self._found(_value(node, dict(self._results)))
+
+    def _found(self, value: Any) -> ast.expr:
+        if isinstance(value, Sequence | tvm_ffi.Array):
+            return ast.List([self._found(item) for item in value], ast.Load())
+        if isinstance(value, tvm.ir.Expr):
+            return ast.Constant(int(self._schedule.get(value)))
+        lookup = lookup_of(self._schedule, value)
+        if lookup is None:
+            raise ValueError("no look-up leads to what the call takes")
+        block = self._look(f"get_sblock({lookup.block!r}, {ENTRY!r})")
+        if lookup.loop is None:
+            return ast.Name(block, ast.Load())
+        loops = self._look(f"get_loops({block})")
+        return ast.Subscript(ast.Name(loops, ast.Load()), ast.Constant(lookup.loop), ast.Load())
+
+    def _look(self, call: str) -> str:
+        if call not in self._names:
+            self._names[call] = f"u{len(self._names) + 1}"
+            self.lines.append(f"{self._names[call]} = {SCHEDULE}.{call}")
+        return self._names[call]
 
 
 def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -83,7 +132,7 @@ def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
     steps = []
     for place, call in enumerate(calls):
         takes = frozenset(made[name] for name in _names_in(call) if name in made)
-        steps.append(HeldStep(takes, call.method.startswith(_LOOKS)))
+        steps.append(HeldStep(takes, call.method.startswith(LOOKS)))
         made[call.name] = place
     for kept in fewer_steps(steps):
         yield [lines[place] for place in kept]
@@ -96,6 +145,35 @@ def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
     for place, line in enumerate(lines):
         for plainer in _with_plainer_maps(line):
             yield [*lines[:place], plainer, *lines[place + 1 :]]
+
+
+def counted_from_inside(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the calls with a loop by its place from inside, which stays as it is when loops around it go.
+
+    How many loops there are is not known: that place may be none.
+    """
+    for number, line in enumerate(lines):
+        tree = ast.parse(line)
+        for taken in [node for node in ast.walk(tree) if isinstance(node, ast.Subscript)]:
+            if isinstance(taken.slice, ast.Constant):
+                place = taken.slice
+                for back in range(1, _DEEPEST + 1):
+                    taken.slice = ast.UnaryOp(ast.USub(), ast.Constant(back))
+                    yield [*lines[:number], ast.unparse(tree), *lines[number + 1 :]]
+                taken.slice = place
+
+
+def with_smaller_numbers(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the calls with a smaller number in place of one that is an argument, or a part of one."""
+    for place, line in enumerate(lines):
+        tree = ast.parse(line)
+        places = {id(node.slice) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
+        for constant in [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in places]:
+            given = constant.value
+            for smaller in range(min(given, 3)) if type(given) is int else ():
+                constant.value = smaller
+                yield [*lines[:place], ast.unparse(tree), *lines[place + 1 :]]
+            constant.value = given
 
 
 def _with_plainer_maps(line: str) -> Iterator[str]:
@@ -179,6 +257,10 @@ def _value(syntax: ast.expr, results: dict[str, Any]) -> Any:
             items = _value(of, results)
             if isinstance(items, Sequence | tvm_ffi.Array) and 0 <= place < len(items):
                 return items[place]
+        case ast.Subscript(value=of, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as place))):
+            items = _value(of, results)
+            if isinstance(items, Sequence | tvm_ffi.Array) and 0 < place <= len(items):
+                return items[len(items) - place]
         case ast.List(elts=items):
             return [_value(item, results) for item in items]
         case ast.Tuple(elts=items):

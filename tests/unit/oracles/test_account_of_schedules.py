@@ -59,6 +59,22 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
             ),
         ),
         (
+            "block-domain: 8 for vi in the block B: block B",
+            "makes a block run outside its domain",
+            (
+                "makes a program that executes a block outside its domain, so its results are arbitrary: "
+                "the axis vi of the block B takes the value 8."
+            ),
+        ),
+        (
+            "uninitialised: A[v] = B[v] + ...; B is read before anything writes it",
+            "makes a program read uninitialized memory",
+            (
+                "makes a program that reads uninitialized memory, so its results are arbitrary: "
+                "B is read before anything writes it."
+            ),
+        ),
+        (
             "uninitialised: A[v] = B[v]; B is read before anything writes it",
             "makes a program read uninitialized memory",
             (

@@ -5,7 +5,6 @@ Runs in a child with limits, since it may die like the case itself.
 
 from __future__ import annotations
 
-import difflib
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,14 +27,12 @@ from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api, under_test
 from tzerlike.systems.compilation import Compilation, load
-from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems.program_diff import program_diff
+from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.systems.tvm_passes import PassTrail, Turn
 from tzerlike.tir.promises import TRUSTED
 from tzerlike.tir.shape import change_of
 from tzerlike.tir.typecheck import TypeChecker
-
-_LONGEST_DIFF = 100_000
-"""Characters."""
 
 _TO_VERIFY = 10.0
 """Seconds of processor time that TVM's verifiers get for a module."""
@@ -228,20 +225,7 @@ def _names(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 def _diff(walk: Walk, before: Any, after: Any) -> str:
     name = " .. ".join(dict.fromkeys((walk.suspects[0], walk.suspects[-1]))) if walk.suspects else ""
-    first, second = (_script(module) for module in (before, after))
-    if first == second:
-        lines = [f"--- before {name}", *(f" {line}" for line in first)]
-    else:
-        lines = list(difflib.unified_diff(first, second, f"before {name}", f"after {name}", lineterm=""))
-    text = "\n".join(lines)
-    return text if len(text) <= _LONGEST_DIFF else f"{text[:_LONGEST_DIFF]}\n... cut"
-
-
-def _script(module: Any) -> list[str]:
-    try:
-        return ask_compiler(lambda: tvm_api.script_of(module)).splitlines()
-    except CompilerRefused as refusal:
-        return [f"TVM cannot print it: {refusal.message}"]
+    return program_diff(name, before, after)
 
 
 JOBS: Mapping[str, Job] = MappingProxyType({"walk": walk_one})

@@ -34,8 +34,9 @@ def search_held(
 
 
 def _size(environment: Environment) -> tuple[int, str]:
+    """Its length, where a place that is counted from the end is no longer than one from the beginning, and less."""
     text = _text(environment)
-    return len(text), text
+    return len(text.replace("[-", "[")), text
 
 
 def _text(environment: Environment) -> str:

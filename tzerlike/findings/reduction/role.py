@@ -13,13 +13,13 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.shrink import Outcome, Task, last_that, search
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisect_by, has_culprit
-from tzerlike.findings.bundles.bundle import Bundle, read_bundle
+from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.programs import CaseSize, Programs
-from tzerlike.findings.reduction import REDUCED
+from tzerlike.findings.reduction.alone import with_last_step_alone
+from tzerlike.findings.reduction.earlier import as_reduced
 from tzerlike.findings.reduction.haste import hasty
 from tzerlike.findings.reduction.held import search_held
 from tzerlike.findings.reduction.judge import FindingJudge
-from tzerlike.findings.reduction.place import recovered
 from tzerlike.findings.reduction.record import Recorder
 from tzerlike.findings.retrial import retrial_of
 from tzerlike.oracles import effort_for
@@ -75,8 +75,9 @@ def reduce_bundle(
     first = bundle.stored.case
     before = _measured(bundle, programs)
 
-    def judge_by(executor: ForkExecutor) -> FindingJudge:
-        return FindingJudge(retrial_of(bundle, executor, params["oracles"], programs), bundle, programs)
+    def judge_by(executor: ForkExecutor, of: Bundle | None = None) -> FindingJudge:
+        judged = of or bundle
+        return FindingJudge(retrial_of(judged, executor, params["oracles"], programs), judged, programs)
 
     judge = judge_by(executor)
     # Another, so that what it remembers of the search does not come into what is written down.
@@ -98,7 +99,6 @@ def reduce_bundle(
         )
 
     programs.require_fit(executor, first)
-    earlier = _earlier(bundle)
     started = time.monotonic()
     same, times = judge.times_shown(first)
     patience.keep(_CONFIRMING * (time.monotonic() - started))
@@ -116,11 +116,16 @@ def reduce_bundle(
                 break
         return replace(bundle, environment=found.best)
 
+    earlier = as_reduced(bundle)
+    smaller = programs.size(earlier.stored.case) < before
+    if smaller and judge_by(executor, earlier).finding(earlier.stored.case) is not None:
+        bundle = earlier
     bundle = holding_less(bundle)
-    judge, start = judge_by(executor), first
+    alone = with_last_step_alone(bundle, executor, params["oracles"], programs)
+    if alone is not bundle:
+        bundle = holding_less(alone)
+    judge, start = judge_by(executor), bundle.stored.case
     recorder = Recorder(bundle, judge_by(witness), environment)
-    if earlier is not None and programs.size(earlier) < before and judge.keeps(earlier):
-        start = earlier
 
     accepted = [start]
 
@@ -173,15 +178,3 @@ def _measured(bundle: Bundle, programs: Programs) -> CaseSize:
         return programs.size(bundle.stored.case)
     except Exception as error:
         raise UserError(f"{bundle.path / 'case.json'}: this TVM cannot read the program ({error})") from error
-
-
-def _earlier(bundle: Bundle) -> Case | None:
-    """What an earlier run left, if it is about the same finding."""
-    path = recovered(bundle.path / REDUCED)
-    if path is None:
-        return None
-    try:
-        earlier = read_bundle(path)
-    except UserError:
-        return None
-    return earlier.stored.case if bundle.shown_by(earlier.signed.signatures) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import gradients_first, made_pass
 from tzerlike.processes.channel import Channel
-from tzerlike.systems import tvm_api, tvm_build, tvm_passes
+from tzerlike.systems import tvm_build, tvm_passes
+from tzerlike.systems.program_diff import program_diff
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 WALK = "walk-model"
@@ -39,10 +39,8 @@ class _Step:
     after: Any
 
     def walk(self, count: int, change: Change, detail: str) -> Walk:
-        first, second = (_script(module) for module in (self.before, self.after))
-        lines = list(difflib.unified_diff(first, second, f"before {self.name}", f"after {self.name}", lineterm=""))
-        lines = lines or [f"--- before {self.name}", *(f" {line}" for line in first)]
-        return Walk(count, change, (self.name,), self.index, detail, diff="\n".join(lines))
+        diff = program_diff(self.name, self.before, self.after)
+        return Walk(count, change, (self.name,), self.index, detail, diff=diff)
 
 
 def walk_model(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -116,10 +114,3 @@ def _behind(building: Building, model: Model, passes: Sequence[Any]) -> Any:
         for spec in passes:
             module = ask_compiler(partial(made_pass(spec), module))
     return module
-
-
-def _script(module: Any) -> list[str]:
-    try:
-        return ask_compiler(lambda: tvm_api.script_of(module)).splitlines()
-    except CompilerRefused as refusal:
-        return [f"TVM cannot print it: {refusal.message}"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -22,13 +24,22 @@ from tzerlike.oracles.primitives import CALLS, DUE, HELD, judge_primitives
 from tzerlike.oracles.primitives.due import refusal_due
 from tzerlike.oracles.primitives.script import script_of_calls
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedule_calls import calls_in, fewer_calls, make_calls, read_calls
+from tzerlike.oracles.schedule_calls import (
+    LOOKS,
+    calls_in,
+    counted_from_inside,
+    fewer_calls,
+    last_call_alone,
+    make_calls,
+    read_calls,
+    with_smaller_numbers,
+)
 from tzerlike.oracles.schedule_trace import record_schedule_calls, without_refused
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import load
-from tzerlike.systems.refusal import CompilerRefused
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import ENTRY, s_tir
 from tzerlike.tir.interpreter import Verdict
 from tzerlike.tir.tree import Tree, defines_once
@@ -79,8 +90,34 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
 
 
 def smaller(held: Environment) -> Iterator[Environment]:
-    """The calls without some of them."""
-    return ({CALLS: calls} for calls in fewer_calls(calls_in(held)))
+    """The calls without some of them, with loops by their places from inside, or with smaller numbers."""
+    calls = calls_in(held)
+    offered = chain(fewer_calls(calls), counted_from_inside(calls), with_smaller_numbers(calls))
+    return ({CALLS: less} for less in offered)
+
+
+def last_alone(ask: Ask, case: Case, held: Environment) -> tuple[Case, Environment] | None:
+    """The program that the last call is made on, and what a bundle of that would hold; None where there is no such."""
+    calls = calls_in(held)
+    records, death = ask({"ir": case.ir, "layout": 0, "last": calls}) if calls else ([], None)
+    if death is not None or not records:
+        return None
+    (found,) = records
+    return replace(case, ir=found["ir"]), {**held, CALLS: found["calls"]}
+
+
+def _lay_last_alone(module: Any, lines: Sequence[str], channel: Channel) -> None:
+    """Lay down the program that the last of some calls is made on, with look-ups and that call; nothing where the
+    others are look-ups themselves, or none leads to what it takes."""
+    *earlier, _ = read_calls(lines)
+    if all(call.method.startswith(LOOKS) for call in earlier):
+        return
+    with suppress(CompilerRefused, UserError):
+        schedule = ask_compiler(lambda: _schedule_of(module))
+        results = ask_compiler(lambda: make_calls(schedule, earlier))
+        ir = tvm_api.dump_ir(tvm_api.module_of(schedule.mod[ENTRY]))
+        calls = ask_compiler(lambda: last_call_alone(schedule, lines[-1], results))
+        channel.add_result({"ir": ir, "calls": calls})
 
 
 class _Seen(Exception):
@@ -126,14 +163,16 @@ class _Watch:
         return interpret_seeded(func, self._seed, Effort())[2].verdict != Verdict.UNDEFINED
 
 
+def _schedule_of(module: Any) -> Any:
+    return s_tir.Schedule(module, seed=1, debug_mask=0, error_render_level="none")
+
+
 def _steps(item: Mapping[str, Any]) -> Callable[[Any], object]:
     """What is done to a program: the calls, or the mutation where there are none."""
     if item["calls"]:
         product_intrinsic(False), product_intrinsic(True)
         calls = read_calls(item["calls"])
-        return lambda func: make_calls(
-            s_tir.Schedule(tvm_api.module_of(func), seed=1, debug_mask=0, error_render_level="none"), calls
-        )
+        return lambda func: make_calls(_schedule_of(tvm_api.module_of(func)), calls)
     mutation = Mutation.from_json(item["mutation"])
     (mutator,) = make_mutators([mutation.mutator])
     return lambda func: mutator(func, mutation.rng, MutationEnv(target=item["target"]))
@@ -143,6 +182,10 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     """Make calls, or those of a mutation, lay down each before it is made, and then what is wrong with one."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     channel.enter_stage(Stage.INTERPRET)
+    if "last" in item:
+        product_intrinsic(False), product_intrinsic(True)
+        _lay_last_alone(load(item["ir"]), item["last"], channel)
+        return
     steps = _steps(item)
     try:
         func = tvm_api.entry_of(load(item["ir"]))

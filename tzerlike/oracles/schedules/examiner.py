@@ -20,8 +20,9 @@ from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
-from tzerlike.oracles.metamorphic import HELD, LIES, OTHER_VALUES, judge_metamorphic
+from tzerlike.oracles.metamorphic import DIFF, HELD, LIES, OTHER_VALUES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
+from tzerlike.oracles.schedules.alone import LOOKS, lay_last_alone
 from tzerlike.oracles.schedules.judge import MAKERS, SAME, SUSPECT, due_to_schedule, judge_mutation, judge_trace
 from tzerlike.oracles.schedules.stray import STRAY
 from tzerlike.processes.channel import Channel
@@ -29,8 +30,8 @@ from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.tvm_api import entry_of, load_ir, s_tir, tvm
 
-_LOOKS = "Get"
-"""What the names of the instructions begin with that leave a schedule as it is."""
+_ALL = 3
+"""Records of a suspect: the claim, what the compiled program says to it, and what a reader is shown."""
 
 
 def wants(made: Made) -> bool:
@@ -79,7 +80,7 @@ def _steps_of(nodes: Sequence[Any], places: Sequence[int]) -> list[HeldStep]:
     for number, place in enumerate(places):
         name, inputs, _, outputs = nodes[place]["data"]
         takes = frozenset(made[one] for one in _within(nodes, inputs) if one in made)
-        steps.append(HeldStep(takes, str(nodes[name]["data"]).startswith(_LOOKS)))
+        steps.append(HeldStep(takes, str(nodes[name]["data"]).startswith(LOOKS)))
         made.update(dict.fromkeys(nodes[outputs]["data"], number))
     return steps
 
@@ -92,9 +93,21 @@ def _within(nodes: Sequence[Any], place: int) -> Iterator[int]:
             yield from _within(nodes, one)
 
 
+def last_alone(ask: Ask, case: Case, held: Environment) -> tuple[Case, Environment] | None:
+    """The program that the last step is given, and what a bundle of that would hold; None where there is no such."""
+    records, death = ask({**_item(case), "trace": held[HELD]["trace"], "last": True})
+    if death is not None or not records:
+        return None
+    (found,) = records
+    return replace(case, ir=found["ir"]), {HELD: {**held[HELD], "trace": found["trace"]}}
+
+
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Judge a schedule: of a mutation, or by its trace."""
-    (judge_trace if "trace" in item else judge_mutation)(item, channel, seconds)
+    """Judge a schedule: of a mutation, or by its trace; or take its last step alone."""
+    if "last" in item:
+        lay_last_alone(item, channel)
+    else:
+        (judge_trace if "trace" in item else judge_mutation)(item, channel, seconds)
 
 
 def _item(case: Case) -> dict[str, Any]:
@@ -113,10 +126,11 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
         results = due_to_schedule(death.results)
     else:
         return Look(word="died")
+    shown = {} if len(records) < _ALL else records[-1]
     seen = Observation(
         Exit.OK,
         Stage.MUTATE,
-        message=first["claim"],
+        message=shown.get("claim", first["claim"]),
         pass_name=first["primitive"],
         results=replace(results, guilty=first["primitive"]),
     )
@@ -126,9 +140,10 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     # What a primitive does to what a block reads and to what it writes are two things.
     marks = tuple(re.findall(r'\("(read|write)"', first["calls"][-1]))
     finding = replace(finding, marks=marks, slips=tuple(first["slips"]))
-    held = {HELD: {"trace": first["trace"], "calls": first["calls"]}}
+    scheduled = {"trace": first["trace"], "calls": first["calls"]}
+    held = {HELD: scheduled | ({DIFF: shown[DIFF]} if DIFF in shown else {})}
     archive = base64.b64decode(first["archive"])
-    return Look((finding,), "wrong", held=held, archive=archive, repro=partial(_repro, finding, **held[HELD]))
+    return Look((finding,), "wrong", held=held, archive=archive, repro=partial(_repro, finding, **scheduled))
 
 
 _BEHAVIOUR = """\

@@ -24,16 +24,18 @@ from tzerlike.execution.compare.inputs import Inputs, Parameter, pack_inputs, pa
 from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.mutators import MutationEnv
-from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules, product_intrinsic
+from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules
 from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES, PADDING, SLIPPED, method_of
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.documented import documented_use
+from tzerlike.oracles.schedules.fitted import schedule_by, scheduling
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
 from tzerlike.systems import tvm_api
 from tzerlike.systems.optional import LEVELS, baseline_named
+from tzerlike.systems.program_diff import program_diff
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
@@ -93,13 +95,20 @@ class ScheduleClaim:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A schedule that looks wrong, cut behind the instruction that is to blame; `slips` are words for what this did."""
+    """A schedule that looks wrong, cut behind the instruction that is to blame; `before` is the program that this was
+    given, `child` what it made of it, `slips` are words for what it did, and `said` the first of them in a sentence."""
 
     primitive: str
     claim: ScheduleClaim
     trace: Any
+    before: Any
     child: Any
     slips: tuple[str, ...]
+    said: str = ""
+
+    def told(self, detail: str) -> str:
+        """What is wrong, with the place as `detail` has it."""
+        return f"{self.claim.what}: {'; '.join(filter(None, (detail, self.said)))}"
 
 
 def base_of(ir: str, input_seed: int, effort: Effort) -> Base | str:
@@ -214,28 +223,35 @@ def first_wrong(base: Base, schedule: Any) -> Suspect | None:
         inexact = any(expected.bound.any() for expected in base.judgement.expected.values())
         if claim.what not in (OTHER_VALUES, LIES) and inexact and not order_kept:
             return None
-        slips = () if claim.what == LIES else slips_of(_applied(base.func(), before), child)
+        given = _applied(base.func(), before)
+        slips = () if claim.what == LIES else slips_of(given, child)
         # What goes wrong first is the cause of what is seen; the rest may be its consequence.
-        words = (SLIPPED[word].format(where) for word, where in slips[:1])
-        told = replace(claim, detail="; ".join((claim.detail, *words)))
+        said = next((SLIPPED[word].format(where) for word, where in slips), "")
         signed = tuple(word for word, _ in slips if word != UNSIGNED)
-        return Suspect(name, told, prefix, child, signed[:1])
+        return Suspect(name, claim, prefix, given, child, signed[:1], said)
     return None
 
 
+def _as_printed(base: Base, suspect: Suspect) -> dict[str, str]:
+    """What a reader is shown of a suspect: what the primitive changes, and the place as it is called there.
+
+    Names are not unique in a program, and those that TVM prints are.
+    """
+    claim = suspect.claim
+    before, after = (tvm_api.module_of(func) for func in (suspect.before, suspect.child))
+    shown = {"diff": program_diff(f"Schedule.{method_of(suspect.primitive)}", before, after)}
+    with suppress(CompilerRefused):
+        printed = ask_compiler(lambda: tvm_api.entry_of(tvm_api.parse_script(tvm_api.script_of(after))))
+        again = claim_of(base, printed)
+        if again.what == claim.what:
+            shown["claim"] = suspect.told(again.detail)
+    return shown
+
+
 def _applied(func: Any, trace: Any) -> Any:
-    schedule = s_tir.Schedule(tvm_api.module_of(func), debug_mask=0, error_render_level="none")
+    schedule = scheduling(tvm_api.module_of(func))
     ask_compiler(lambda: trace.apply_to_schedule(schedule, remove_postproc=False))
     return tvm_api.entry_of(schedule.mod)
-
-
-def _schedule_by(text: str, func: Any) -> Any:
-    """Apply a trace in text to a program; what TVM raises where it does not fit."""
-    for transposed in (False, True):
-        product_intrinsic(transposed)
-    schedule = s_tir.Schedule(tvm_api.module_of(func), debug_mask=0, error_render_level="none")
-    s_tir.schedule.Trace.apply_json_to_schedule(tvm.ir.load_json(text), schedule)
-    return schedule
 
 
 MAKERS: Mapping[str, Schedules] = {"schedule-loops": LOOP_SCHEDULES, "schedule-blocks": BLOCK_SCHEDULES}
@@ -292,7 +308,7 @@ def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> No
         return
     paced(True)
     try:
-        schedule = ask_compiler(lambda: _schedule_by(item["trace"], base.func()))
+        schedule = schedule_by(item["trace"], base.func)
     except CompilerRefused as refusal:
         channel.add_result({"word": "refused", "message": refusal.message})
         return
@@ -356,7 +372,7 @@ def _bear_out(
     record = {
         "word": SUSPECT,
         "primitive": suspect.primitive,
-        "claim": f"{suspect.claim.what}: {suspect.claim.detail}",
+        "claim": suspect.told(suspect.claim.detail),
         "slips": suspect.slips,
         "trace": str(tvm.ir.save_json(suspect.trace.as_json())),
         "calls": calls_in(suspect.trace),
@@ -368,3 +384,5 @@ def _bear_out(
     builds = Builds(None if suspect.claim.what == LIES else plain, built)
     results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
     channel.add_result({"word": "judged", "results": due_to_schedule(results).to_json()})
+    # Last, since printing may kill the process.
+    channel.add_result({"word": "shown", **_as_printed(base, suspect)})

@@ -1,0 +1,184 @@
+"""Schedules on programs that have fewer loops than those which they were recorded on, and their last steps alone."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+from tzerlike.core.case import Case
+from tzerlike.core.observation import Stage
+from tzerlike.oracles.metamorphic import HELD
+from tzerlike.oracles.primitives import CALLS
+from tzerlike.oracles.primitives import examiner as primitives
+from tzerlike.oracles.schedule_calls import counted_from_inside, make_calls, read_calls, with_smaller_numbers
+from tzerlike.oracles.schedules import examiner as schedules
+from tzerlike.oracles.schedules.fitted import schedule_by, scheduling
+from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused
+from tzerlike.systems.tvm_api import s_tir, tvm
+
+DEEP = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32")):
+    for x, i, y, k in T.grid(1, 4, 1, 8):
+        with T.sblock("add"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk] + 1
+"""
+FLAT = DEEP.replace("for x, i, y, k in T.grid(1, 4, 1, 8)", "for i, k in T.grid(4, 8)")
+ONE_LOOP = DEEP.replace("for x, i, y, k in T.grid(1, 4, 1, 8)", "for k in range(8)").replace(
+    'vi, vk = T.axis.remap("SS", [i, k])', "vi, vk = T.axis.spatial(4, 0), T.axis.spatial(8, k)"
+)
+
+
+def module(text: str) -> Any:
+    return tvm_api.module_of(tvm_api.parse_script(text))
+
+
+def trace_of(*steps: Any) -> str:
+    schedule = scheduling(module(DEEP))
+    block = schedule.get_sblock("add")
+    for step in steps:
+        step(schedule, block)
+    return str(tvm.ir.save_json(schedule.trace.as_json()))
+
+
+def fitted(trace: str, text: str) -> Any:
+    return schedule_by(trace, lambda: tvm_api.entry_of(module(text))).mod
+
+
+def by_hand(text: str, step: Any) -> Any:
+    schedule = scheduling(module(text))
+    step(schedule, schedule.get_sblock("add"))
+    return schedule.mod
+
+
+INNERMOST = lambda schedule, block: schedule.vectorize(schedule.get_loops(block)[-1])  # noqa: E731
+SECOND = lambda schedule, block: schedule.parallel(schedule.get_loops(block)[1])  # noqa: E731
+BOTH = lambda schedule, block: schedule.reorder(schedule.get_loops(block)[3], schedule.get_loops(block)[1])  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("step", "then"),
+    [
+        (INNERMOST, INNERMOST),
+        (SECOND, lambda schedule, block: schedule.parallel(schedule.get_loops(block)[0])),
+        (BOTH, lambda schedule, block: schedule.reorder(*reversed(schedule.get_loops(block)))),
+    ],
+    ids=["the innermost", "the second", "both"],
+)
+def test_loops_that_no_step_takes_may_be_gone(step: Any, then: Any) -> None:
+    trace = trace_of(step)
+    tvm.ir.assert_structural_equal(fitted(trace, DEEP), by_hand(DEEP, step))
+    tvm.ir.assert_structural_equal(fitted(trace, FLAT), by_hand(FLAT, then))
+
+
+def test_a_step_whose_loop_is_gone_does_not_fit() -> None:
+    with pytest.raises(CompilerRefused, match="outputs"):
+        fitted(trace_of(BOTH), ONE_LOOP)
+
+
+def test_what_a_step_refuses_is_refused_as_before() -> None:
+    trace = trace_of(lambda schedule, block: schedule.vectorize(schedule.get_loops(block)[-1]))
+    with pytest.raises(CompilerRefused) as refused:
+        fitted(trace, DEEP.replace('"SS"', '"SR"').replace("A[vi, vk] + 1", "B[vi, vk] + A[vi, vk]"))
+    assert isinstance(refused.value.cause, s_tir.ScheduleError)
+
+
+class Records:
+    """A channel that keeps what is laid down."""
+
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
+
+    def add_result(self, record: dict[str, Any]) -> None:
+        self.records.append(record)
+
+    def enter_stage(self, stage: Stage) -> None: ...
+
+
+def ask_of(examiner: Any) -> Any:
+    def ask(item: Any) -> Any:
+        channel: Any = Records()
+        examiner.examine({"input_seed": 0, **item}, channel, 10.0)
+        # A child would end with that; here it would be the end of all tests.
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        return channel.records, None
+
+    return ask
+
+
+CASE = Case(tvm_api.dump_ir(module(DEEP)))
+REFUSED = pytest.mark.parametrize("calls", [["v1 = sch.get_sblock('add')", "v2 = sch.get_loops(v1)"], []])
+
+
+def test_the_last_step_of_a_trace_is_taken_alone() -> None:
+    def split(schedule: Any, block: Any) -> None:
+        outer, inner = schedule.split(schedule.get_loops(block)[3], [2, 4])
+        schedule.fuse(schedule.get_loops(block)[0], schedule.get_loops(block)[1])
+        schedule.reorder(inner, outer)
+
+    trace = trace_of(split)
+    found = schedules.last_alone(ask_of(schedules), CASE, {HELD: {"trace": trace}})
+    assert found is not None
+    case, held = found
+    alone = schedule_by(held[HELD]["trace"], lambda: tvm_api.entry_of(tvm_api.load_ir(case.ir)))
+    doing = [str(one.kind.name) for one in alone.trace.insts if not str(one.kind.name).startswith("Get")]
+    assert doing == ["Reorder"]
+    tvm.ir.assert_structural_equal(alone.mod, fitted(trace, DEEP))
+    assert schedules.last_alone(ask_of(schedules), case, held) is None, "it is alone"
+
+
+def test_the_last_of_some_calls_is_made_alone() -> None:
+    calls = [
+        "v1 = sch.get_sblock('add')",
+        "v2 = sch.get_loops(v1)",
+        "v3 = sch.split(v2[3], [2, 4])",
+        "v4 = sch.reorder(v3[1], v3[0])",
+    ]
+    found = primitives.last_alone(ask_of(primitives), CASE, {CALLS: calls, "other": 1})
+    assert found is not None
+    case, held = found
+    assert [line.partition("sch.")[2].partition("(")[0] for line in held[CALLS]] == [
+        "get_sblock",
+        "get_loops",
+        "reorder",
+    ]
+    assert held["other"] == 1
+    whole, alone = (s_tir.Schedule(made, debug_mask=0) for made in (module(DEEP), tvm_api.load_ir(case.ir)))
+    make_calls(whole, read_calls(calls))
+    make_calls(alone, read_calls(held[CALLS]))
+    tvm.ir.assert_structural_equal(whole.mod, alone.mod)
+    assert primitives.last_alone(ask_of(primitives), case, held) is None, "it is alone"
+
+
+@REFUSED
+def test_where_nothing_goes_before_there_is_nothing_to_take_alone(calls: list[str]) -> None:
+    assert primitives.last_alone(ask_of(primitives), CASE, {CALLS: calls}) is None
+
+
+def test_blocks_of_one_name_cannot_be_looked_up() -> None:
+    twice = DEEP + DEEP.rpartition('int32")):\n')[2]
+    calls = ["v1 = sch.get_sblock('root')", "v2 = sch.get_child_blocks(v1)", "v3 = sch.get_loops(v2[1])"]
+    calls += ["v4 = sch.parallel(v3[1])", "v5 = sch.vectorize(v3[3])"]
+    case = Case(tvm_api.dump_ir(module(twice)))
+    assert primitives.last_alone(ask_of(primitives), case, {CALLS: calls}) is None
+
+
+def test_a_loop_is_offered_by_its_place_from_inside() -> None:
+    calls = ["v1 = sch.get_sblock('add')", "v2 = sch.get_loops(v1)", "v3 = sch.vectorize(v2[3])"]
+    offered = [lines[-1] for lines in counted_from_inside(calls)]
+    assert "v3 = sch.vectorize(v2[-1])" in offered
+    schedule = scheduling(module(FLAT))
+    make_calls(schedule, read_calls([*calls[:-1], "v3 = sch.vectorize(v2[-1])"]))
+    tvm.ir.assert_structural_equal(schedule.mod, by_hand(FLAT, INNERMOST))
+
+
+def test_numbers_are_offered_smaller_but_for_places() -> None:
+    calls = ["v1 = sch.get_loops('add')", "v2 = sch.rfactor(v1[3], 2)", "v3 = sch.split(v1[0], [None, 4])"]
+    offered = list(with_smaller_numbers(calls))
+    assert {lines[1] for lines in offered} == {calls[1], "v2 = sch.rfactor(v1[3], 0)", "v2 = sch.rfactor(v1[3], 1)"}
+    assert {lines[2] for lines in offered} == {calls[2], *(f"v3 = sch.split(v1[0], [None, {n}])" for n in (0, 1, 2))}
