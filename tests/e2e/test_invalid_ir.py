@@ -20,8 +20,9 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.mutation import ILL_FORMED
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.stages import run_case
+from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.harnesses.tir.regression_modules import invalid_ir_test
+from tzerlike.harnesses.tir.regression_modules import applied_test, invalid_ir_test
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import attempted
@@ -99,6 +100,19 @@ def test_the_entry_function_is_annotated_in_the_input(tmp_path: Path) -> None:
     (offence,) = changed.observation.offences
     other = replace(changed.observation, offences=(replace(offence, pass_name="tirx.StmtSimplify"),))
     assert status(replace(changed, observation=other), tmp_path) == 0
+
+
+def test_a_pass_that_changes_its_input_is_shown_without_a_pipeline(tmp_path: Path) -> None:
+    (changed,) = findings(case_of(PLAIN))
+    test = applied_test(changed, tvm_api.script_of(tvm_api.load_ir(changed.case.ir)))
+    assert "    tirx.transform.AnnotateEntryFunc()(Module)\n" in test.text and "instrument" not in test.text
+    assert (ends(test.text, tmp_path), ends(test.cured, tmp_path)) == (1, 0)
+    (offence,) = changed.observation.offences
+    raises = replace(changed.observation, offences=(replace(offence, pass_name="tirx.SplitHostDevice"),))
+    test = applied_test(replace(changed, observation=raises), tvm_api.script_of(tvm_api.load_ir(changed.case.ir)))
+    assert ends(test.cured, tmp_path) == 1, "what raises shows nothing"
+    typed = replace(changed.observation, offences=(replace(offence, check=Check.TYPES.value),))
+    assert applied_test(replace(changed, observation=typed), "") == Regression(), "ill-typed IR takes a look at it"
 
 
 @pytest.mark.parametrize("name", ["sum of two widths", "loop up to another width", "axis with another value"])

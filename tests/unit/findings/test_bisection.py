@@ -179,7 +179,7 @@ def test_what_is_no_bisection_is_one_clear_error(tmp_path: Path, text: str) -> N
         ("wrong-code-optimised-vectorizeloop", True),
         ("invalid-ir-ill-typed-compactbufferallocation", True),
         ("invalid-ir-immutability-annotateentryfunc", False),
-        ("wrong-code-schedule-reindex", False),
+        ("wrong-code-schedule-reindex-other-values", False),
         ("crash-passes-narrowdatatype", False),
         ("ice-on-valid-forcenarrowindextoint32", True),
         ("ice-on-valid-legalizeops", False),

@@ -214,9 +214,6 @@ def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -
 
 
 def test_that_nobody_is_known_to_be_guilty_is_said() -> None:
-    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no")
-    assert "No earlier pass is known to have broken the program." in report(subject("ice-on-valid", seen))
-    assert "No earlier pass is known" not in report(subject("ice-on-valid", replace(seen, pass_name="tirx.Q")))
     found = wrong("optimised")
     assert found.results is not None
     told = subject("wrong-code", replace(found, results=replace(found.results, guilty="default pipeline")))

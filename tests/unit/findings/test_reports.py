@@ -78,6 +78,17 @@ def test_a_program_comes_before_functions_that_look_for_the_bug() -> None:
     assert "The inputs" not in rest, "what it computes is right"
 
 
+def test_what_a_primitive_changes_is_shown_with_the_names_that_tvm_prints() -> None:
+    (bundle,) = (bundle for bundle in BUNDLES if "reindex-uninitialised" in bundle.name)
+    text = report_of(bundle)
+    assert "so its results are arbitrary: `compute[0, v_j] = float32(compute_1[0, v_j])`.\n" in text
+    _, _, shown = text.partition(
+        "### Where it goes wrong\n\nThe program before and after `Schedule.reindex`:\n\n```diff\n"
+    )
+    changed = [line.strip("+ ") for line in shown.partition("```")[0].splitlines() if line.startswith("+")]
+    assert changed[-1] == "compute_1[0, 0] = compute_reindex[()]"
+
+
 def test_slow_code_comes_with_its_inputs_and_without_its_results() -> None:
     (bundle,) = (bundle for bundle in BUNDLES if bundle.name.startswith("slow-code-"))
     text = report_of(bundle)

@@ -51,7 +51,7 @@ def report(subject: Subject) -> str:
     head = pasted(subject.script) if program else whole_test(subject) if test else ""
     needed, calls = only_with(subject), calls_shown(subject)
     if program and calls:
-        head = with_schedule(head, calls)
+        head = with_schedule(head, calls, printed=bool(account_for(subject).diff))
     parts = [
         [f"# {headline(subject)}"],
         *([[needed]] if needed else []),
@@ -68,7 +68,7 @@ def report(subject: Subject) -> str:
             else []
         ),
         ["### Actual behavior", "", *_actual(subject)],
-        *([_guilt(subject.guilt)] if subject.guilt is not None else []),
+        *([_guilt(guilt)] if (guilt := _guilty(subject)) is not None else []),
         ["### Environment", "", *environment_lines(subject.environment, _target(subject))],
         ["### Steps to reproduce", "", *steps(subject)],
         triage(labels(subject, account_for(subject).place)),
@@ -186,8 +186,6 @@ def _actual(subject: Subject) -> list[str]:
         lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
-    elif kind in ("crash", "ice-on-valid") and not account.place and seen.stage is Stage.BUILD and not seen.pass_name:
-        lines += ["", "No earlier pass is known to have broken the program."]
     if shown := trace(seen.backtrace):
         bare = " (offsets into libraries, where there are no symbols)" if any("+0x" in line for line in shown) else ""
         lines += ["", f"Backtrace, innermost frame first{bare}:", "", *fenced("\n".join(shown))]
@@ -243,7 +241,8 @@ def _origin(origin: Offence) -> str:
         return f"The cause is {code(origin.pass_name)}: it leaves {where}. Without that pass there is no failure."
     wrongs = {LEFTOVER: "still has what that pass should remove", ILL_FORMED: "is ill-formed"}
     what = wrongs.get(origin.check, "is ill-typed")
-    named = f" ({code(origin.place)})" if origin.place else ""
+    place = origin.place
+    named = f", in {place}" if place.startswith("the ") else f" ({code(place)})" * bool(place)
     return f"The cause is {code(origin.pass_name)}: its output {what}{where and f': {where}'}{named}."
 
 
@@ -278,9 +277,18 @@ def _ran(subject: Subject) -> bool:
     )
 
 
+def _guilty(subject: Subject) -> Guilt | None:
+    """Who is to be shown at work: by bisection, or by the oracle."""
+    account = account_for(subject)
+    return subject.guilt or (Guilt(account.place, diff=account.diff) if account.diff else None)
+
+
 def _guilt(guilt: Guilt) -> list[str]:
-    lines = ["### Where it goes wrong", "", f"{code(guilt.guilty)}" + (f": {guilt.change}" if guilt.change else "")]
+    lines = ["### Where it goes wrong"]
+    if guilt.change:
+        lines += ["", f"{code(guilt.guilty)}: {guilt.change}"]
     if guilt.diff:
-        what = "before and after" if CHANGED in guilt.diff else "that it is given"
+        by = "it" if guilt.change else code(guilt.guilty)
+        what = f"before and after {by}" if CHANGED in guilt.diff else f"that {by} is given"
         lines += ["", f"The program {what}:", "", *fenced(cut(guilt.diff, _DIFF_LINES, 200), "diff")]
     return lines

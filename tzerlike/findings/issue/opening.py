@@ -16,6 +16,8 @@ _INLINE_LINES = 100
 _HELPER_LINES = 24
 """Lines above the function of a test that a report shows before the program."""
 
+_PRINTED = "print(sch.mod.script())\n"
+
 CHARACTERS = 26_000
 """Characters that a report shows of one file, folded if need be; GitHub takes 65,536. The rest is to be attached."""
 
@@ -40,10 +42,10 @@ def calls_shown(subject: Subject) -> str:
     return calls if pasted_as_it_is and len(calls.splitlines()) <= account.lines else ""
 
 
-def with_schedule(program: str, calls: str) -> str:
-    """A program with the calls that schedule it."""
+def with_schedule(program: str, calls: str, *, printed: bool) -> str:
+    """A program with the calls that schedule it, and what comes of them `printed`."""
     imported = re.sub(r"^from tvm", "from tvm import s_tir\nfrom tvm", program.rstrip(), count=1, flags=re.MULTILINE)
-    return f"{imported}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n"
+    return f"{imported}\n\n{schedule_of('Module', calls.splitlines())}\n{calls}\n{_PRINTED * printed}"
 
 
 def program_first(subject: Subject) -> bool:

@@ -19,6 +19,9 @@ PROBLEMS = {
 }
 """What the name of a test ends in, by kind; there is no test of speed."""
 
+UNCHANGED = "assert tvm_ffi.structural_hash(Module) == before"
+"""What a test ends with that applies a pass to its program, and to nothing else."""
+
 _FROM_TVM = re.compile(r"from tvm import (\w+)")
 
 

@@ -10,6 +10,7 @@ from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.findings.issue.layout import code
+from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief
 from tzerlike.graph.stored import COMPILED
@@ -33,6 +34,9 @@ def only_with(subject: Subject) -> str:
     """
     case, seen = subject.case, subject.seen
     if seen.stage in (Stage.TEXT, Stage.MUTATE, Stage.LOAD) or subject.tier == FIRST_TIER:
+        return ""
+    if UNCHANGED in subject.test:
+        # The pass itself, outside of any pipeline, is enough.
         return ""
     if seen.is_of_baseline:
         return f"Only seen in the baseline build: {brief(in_words(subject.environment.get('baseline')))}."

@@ -5,12 +5,14 @@ from __future__ import annotations
 import textwrap
 from dataclasses import replace
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
+from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
+from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.roundtrip import UNEQUAL
 
@@ -31,6 +33,9 @@ tvm.script.from_source(Module.script())
 """
 
 
+_HASHED = "before = tvm_ffi.structural_hash(Module)\n"
+
+
 def round_trip_test(finding: Finding, calls: str) -> Regression:
     """Return the test of a program that does not come back from its text: of `calls`, or of case.json without them.
 
@@ -42,6 +47,22 @@ def round_trip_test(finding: Finding, calls: str) -> Regression:
         pytest_file("script_round_trip", [program.inside, check], program.imports, [program.outside])
         for program in (pieces_of(calls), stand_in(finding.case.target))
     )
+    return Regression(*texts)
+
+
+def applied_test(finding: Finding, script: str) -> Regression:
+    """Return the test of a pass that changes its input, here the program itself, outside of any pipeline; cured is to
+    look at the input after the pass alone. It is none where the pass does so in a pipeline alone."""
+    (offence,) = finding.observation.offences
+    program = pieces_of(script)
+    if offence.check != Check.IMMUTABILITY:
+        return Regression()
+    name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
+    own = (spec for spec in finding.case.passes if spec.name == offence.pass_name)
+    call = constructor_source(next(own, PassSpec(offence.pass_name))) + "(Module)\n"
+    imports = [*(line for word, line in _IMPORTS.items() if f"{word}." in _HASHED + call), *program.imports]
+    steps = (_HASHED + call, call + _HASHED)
+    texts = (pytest_file(name, [program.inside, one + UNCHANGED], imports, [program.outside]) for one in steps)
     return Regression(*texts)
 
 

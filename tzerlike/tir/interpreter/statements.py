@@ -24,7 +24,17 @@ from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
 from tzerlike.tir.interpreter.memory import BufferView, Memory, PipelinePoint, size_of
 from tzerlike.tir.interpreter.regions import Regions
-from tzerlike.tir.interpreter.state import Domain, Node, Slots, State, concurrent_kind, dtype_text, loads, pipeline_of
+from tzerlike.tir.interpreter.state import (
+    Domain,
+    Node,
+    Slots,
+    State,
+    concurrent_kind,
+    dtype_text,
+    loads,
+    pipeline_of,
+    shown_name,
+)
 from tzerlike.tir.interpreter.threads import barrier, run_crew
 from tzerlike.tir.interpreter.views import data_owner, layout, matched, memory_of
 from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, dtype_of, element_dtype, layout_misfit
@@ -556,7 +566,8 @@ class StatementCompiler:
                 start, length = low(), extent()
                 size *= length
                 if not start <= point < start + length:
-                    raise BrokenRule("block-domain", f"{point} in the block {block.name_hint}")
+                    axis = shown_name(array_items(block.iter_vars)[axes.index(slot)].var)
+                    raise BrokenRule("block-domain", f"{point} for {axis} in the block {block.name_hint}")
                 if reduces and point != start:
                     first = False
             if promises:
