@@ -63,6 +63,7 @@ def test_one_seed_gives_one_campaign(campaigns: tuple[Path, Path]) -> None:
     assert sum(event.get("n", 0) for event in events) >= ITERATIONS - one["exits"].get("crash", 0)
 
 
+@pytest.mark.long
 def test_bundles_are_complete_replay_and_stand_alone(campaigns: tuple[Path, Path], tzerlike: Command) -> None:
     bundles = list(CampaignDir(campaigns[0]).bundles())
     assert all({path.name for path in bundle.iterdir()} >= FILES for bundle in bundles)

@@ -88,6 +88,7 @@ def test_a_harness_without_a_corpus_is_refused(tzerlike: Command, tmp_path: Path
     assert "--harness arith" in done.stderr
 
 
+@pytest.mark.long
 def test_what_is_known_is_counted_and_not_bundled(tzerlike: Command, state: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.toml"
     known.write_text(f"[[known]]\npattern = '^wrong-code: '\nlink = '{LINK}'\n")

@@ -92,7 +92,7 @@ def test_a_wrong_program_differs_and_says_where(stand_in: Device, tmp_path: Path
 @pytest.mark.parametrize(
     ("program", "ending"),
     [
-        pytest.param(IN_VAIN, Ending.DIED, id="runs without end"),
+        pytest.param(IN_VAIN, Ending.DIED, id="runs without end", marks=pytest.mark.long),
         pytest.param(ASTRAY, Ending.DIED, id="takes its process with it"),
         pytest.param(AT_ODDS, Ending.RAISED, id="raises"),
     ],

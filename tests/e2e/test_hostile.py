@@ -222,6 +222,7 @@ def test_without_confinement_nothing_of_a_stranger_runs(place: Path, tmp_path: P
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_doctor_says_whether_cases_are_confined() -> None:
     done = where_nothing_confines("doctor")
     (line,) = [line for line in done.stdout.splitlines() if "confinement" in line]

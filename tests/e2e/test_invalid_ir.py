@@ -102,6 +102,7 @@ def test_the_entry_function_is_annotated_in_the_input(tmp_path: Path) -> None:
     assert status(replace(changed, observation=other), tmp_path) == 0
 
 
+@pytest.mark.long
 def test_a_pass_that_changes_its_input_is_shown_without_a_pipeline(tmp_path: Path) -> None:
     (changed,) = findings(case_of(PLAIN))
     test = applied_test(changed, tvm_api.script_of(tvm_api.load_ir(changed.case.ir)))

@@ -91,6 +91,7 @@ def status(test: str, directory: Path) -> int:
     return subprocess.run([sys.executable, path], capture_output=True, timeout=300, check=False).returncode
 
 
+@pytest.mark.long
 def test_without_the_guilty_call_it_does_not_show(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
     other = tmp_path / "b"
     shutil.copytree(bundle, other)
@@ -161,6 +162,7 @@ class Module:
 """
 
 
+@pytest.mark.long
 def test_a_block_that_strays_beyond_what_it_declares_is_shown_by_tvm_alone(tmp_path: Path) -> None:
     """TVM 0.27: pad_einsum copies all of A in a block that declares one row."""
     calls = ('_, j = sch.get_loops("copy")', "sch.blockize(j)", 'sch.pad_einsum("copy", [16])')

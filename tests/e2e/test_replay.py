@@ -51,6 +51,7 @@ def test_run_judges_its_case_alike(tzerlike: Command, bundle: Path) -> None:
     assert json.loads(done.stdout)["finding"]["signature"] == observed["signature"]
 
 
+@pytest.mark.long
 def test_another_signature_does_not_show(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
     other = tmp_path / "b"
     shutil.copytree(bundle, other)
@@ -62,7 +63,17 @@ def test_another_signature_does_not_show(tzerlike: Command, bundle: Path, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["case.json", "observation.json"])
-@pytest.mark.parametrize("content", [None, "", "{}", "[" * 10_000, '{"schema_version": 1}', "null"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        pytest.param("", marks=pytest.mark.long),
+        pytest.param("{}", marks=pytest.mark.long),
+        "[" * 10_000,
+        '{"schema_version": 1}',
+        pytest.param("null", marks=pytest.mark.long),
+    ],
+)
 def test_a_damaged_bundle_is_one_line(
     tzerlike: Command, bundle: Path, tmp_path: Path, name: str, content: str | None
 ) -> None:

@@ -179,6 +179,7 @@ def test_a_call_of_the_shell_is_named_and_not_made(
     assert twin["rule"] == "step-budget" and twin["reference"]["ending"] != "not-run"
 
 
+@pytest.mark.long
 def test_a_target_that_writes_files_is_one_line(
     tzerlike: Command, irs: tuple[str, str, str, str], tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_it_is_reported_and_triaged_and_not_bisected(
     assert "not a finding of a compilation" in tzerlike("bisect", bundle, PYTHONPATH=path).stdout
 
 
+@pytest.mark.long
 def test_what_it_does_not_know_is_a_line(tzerlike: Command, bundle: Path, path: str, tmp_path: Path) -> None:
     asked = tzerlike(*FUZZ, "--oracles", "crash,performance", "--out", tmp_path / "c", PYTHONPATH=path)
     assert (asked.returncode, asked.stderr.count("\n")) == (2, 1)

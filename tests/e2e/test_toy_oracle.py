@@ -73,6 +73,7 @@ def copied(campaign: CampaignDir, tmp_path: Path) -> Found:
     return copy
 
 
+@pytest.mark.long
 def test_a_campaign_counts_its_looks_and_bundles_what_it_finds(campaign: CampaignDir, copied: Found) -> None:
     stats = json.loads(campaign.stats.read_text())
     assert stats["faults"] == {}
@@ -85,6 +86,7 @@ def test_a_campaign_counts_its_looks_and_bundles_what_it_finds(campaign: Campaig
     assert f"`tirx.StmtSimplify` leaves it too long: {held['lines']} lines." in report
 
 
+@pytest.mark.long
 def test_a_mutator_that_runs_compiler_code_dies_alone(campaign: CampaignDir, copied: Found) -> None:
     stats = json.loads(campaign.stats.read_text())
     assert stats["mutators"]["toy:unrolled"]["valid"] > 0
@@ -129,6 +131,7 @@ def test_it_is_triaged_and_not_bisected(tzerlike: Command, campaign: CampaignDir
     assert "not a finding of a compilation" in tzerlike("bisect", bundle, PYTHONPATH=path).stdout
 
 
+@pytest.mark.long
 def test_without_the_plugin_it_is_a_line(tzerlike: Command, copied: Found) -> None:
     done = tzerlike("replay", copied("ice-on-valid-length"))
     assert done.returncode == 2
