@@ -93,8 +93,10 @@ def test_a_part_whose_process_is_killed_begins_again_and_one_that_gives_up_does_
 
     @contextmanager
     def launch(*_: object) -> Iterator[subprocess.Popen[bytes]]:
-        with subprocess.Popen([sys.executable, "-c", next(launched)], stdout=subprocess.PIPE) as process:
-            yield process
+        process = subprocess.Popen([sys.executable, "-c", next(launched)], stdout=subprocess.PIPE)
+        yield process
+        # Its output is left open, as the real one does: another thread still reads it.
+        process.wait()
 
     monkeypatch.setattr(at_work, "_launched", launch)
     link = Direct(Coordinator(campaign(tmp_path)), 0)
