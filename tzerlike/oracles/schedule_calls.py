@@ -82,7 +82,7 @@ def make_calls(schedule: Any, calls: Sequence[ScheduleCall]) -> dict[str, Any]:
 
 def last_call_alone(schedule: Any, line: str, results: Mapping[str, Any]) -> list[str]:
     """Return look-ups and a call on a `schedule`, one that takes `results` of earlier calls, in place of all of these;
-    ValueError where no look-up leads to what it takes."""
+    NoLookup where none leads to what it takes."""
     looks = _Looks(schedule, results)
     call = ast.unparse(ast.fix_missing_locations(looks.visit(ast.parse(line))))
     return [*looks.lines, call]
@@ -109,8 +109,6 @@ class _Looks(ast.NodeTransformer):
         if isinstance(value, tvm.ir.Expr):
             return ast.Constant(int(self._schedule.get(value)))
         lookup = lookup_of(self._schedule, value)
-        if lookup is None:
-            raise ValueError("no look-up leads to what the call takes")
         block = self._look(f"get_sblock({lookup.block!r}, {ENTRY!r})")
         if lookup.loop is None:
             return ast.Name(block, ast.Load())

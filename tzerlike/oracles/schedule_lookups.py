@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tzerlike.systems.refusal import ask_compiler
 from tzerlike.systems.tvm_api import ENTRY, array_items, s_tir
 from tzerlike.tir.tree import Tree
 
@@ -20,8 +21,20 @@ class Lookup:
     loops: int = 0
 
 
-def lookup_of(schedule: Any, found: Any) -> Lookup | None:
-    """Return how to find what a block or loop of `schedule` stands for; None where no name of a block leads there."""
+class NoLookup(Exception):
+    """No name of a block leads to a block or loop."""
+
+
+def lookup_of(schedule: Any, found: Any) -> Lookup:
+    """Return how to find what a block or loop of `schedule` stands for; NoLookup where no name of a block leads there,
+    CompilerRefused where TVM does not look."""
+    lookup = ask_compiler(lambda: _lookup_of(schedule, found))
+    if lookup is None:
+        raise NoLookup
+    return lookup
+
+
+def _lookup_of(schedule: Any, found: Any) -> Lookup | None:
     node = schedule.get(found)
     if isinstance(node, s_tir.SBlock):
         name = str(node.name_hint)

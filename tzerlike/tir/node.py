@@ -42,6 +42,11 @@ def is_jump(node: Node) -> bool:
     return kind is tirx.Break or kind is tirx.Continue
 
 
+def is_choice(node: Node) -> bool:
+    """Whether `node` is an if_then_else."""
+    return type(node) is tvm.ir.Call and str(getattr(node.op, "name", "")).endswith(".if_then_else")
+
+
 def seq(stmts: Sequence[Node]) -> Node:
     """One statement that runs `stmts` in turn: flattened, without empty ones, and legal for zero or one statement.
 

@@ -12,11 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, source_of, tirx, tvm
-from tzerlike.tir.node import accessed_by, key, variables_in
-from tzerlike.tir.tree import Site, Tree
+from tzerlike.tir.node import accessed_by, is_choice, key, variables_in
+from tzerlike.tir.tree import Site, Tree, in_init
 
 _CHOICES = {tirx.IfThenElse: ("then_case", "else_case"), tirx.Select: ("true_value", "false_value")}
-_CHOICE_CALL = "if_then_else"
 
 
 def slips_of(before: Any, after: Any) -> tuple[tuple[str, str], ...]:
@@ -78,7 +77,7 @@ def _conditions(site: Site) -> Iterator[tuple[Any, Site]]:
         node = above.node
         if below.role in _CHOICES.get(type(node), ()):
             yield node.condition, above
-        elif _is_choice(node) and below.index > 0:
+        elif is_choice(node) and below.index > 0:
             yield node.args[0], above
         elif type(node) is s_tir.SBlockRealize and type(node.predicate) is not tirx.IntImm:
             yield node.predicate, above
@@ -99,10 +98,6 @@ def _loops_in(exprs: Iterable[Any], site: Site) -> set[int]:
             inner = found & bound.keys()
             found = (found - inner) | {key(var) for axis in inner for var in variables_in(bound[axis])}
     return found
-
-
-def _is_choice(node: Any) -> bool:
-    return type(node) is tvm.ir.Call and str(getattr(node.op, "name", "")).endswith(_CHOICE_CALL)
 
 
 def _fewer_iterations(before: Tree, after: Tree) -> set[str]:
@@ -131,12 +126,8 @@ def _begun_again(before: Tree, after: Tree) -> set[str]:
 
 
 def _begun(tree: Tree) -> Counter[str]:
-    stores = (site for site in tree.of_type(tirx.BufferStore) if _in_init(site))
+    stores = (site for site in tree.of_type(tirx.BufferStore) if in_init(site))
     return Counter(name_of(accessed_by(site.node)) for site in stores)
-
-
-def _in_init(site: Site) -> bool:
-    return any(part.role == "init" for part in (site, *site.ancestors()))
 
 
 def _accesses(tree: Tree) -> Iterator[tuple[Site, str]]:

@@ -500,6 +500,11 @@ def jumps_nowhere(tree: Tree) -> bool:
     return any(all(type(above.node) not in (tirx.For, tirx.While) for above in jump.ancestors()) for jump in jumps)
 
 
+def in_init(site: Site) -> bool:
+    """Whether a site is in the initialisation of a block."""
+    return any(part.role == "init" for part in (site, *site.ancestors()))
+
+
 def left_early(tree: Tree, loop: Site) -> bool:
     """Whether a break or continue acts on the loop at `loop`: TVM wants such loops serial and bare."""
     return jumps_out(tree, next(s for s in tree.below(loop) if s.parent is loop and s.role == "body"))

@@ -112,7 +112,6 @@ def ask_of(examiner: Any) -> Any:
 
 
 CASE = Case(tvm_api.dump_ir(module(DEEP)))
-REFUSED = pytest.mark.parametrize("calls", [["v1 = sch.get_sblock('add')", "v2 = sch.get_loops(v1)"], []])
 
 
 def test_the_last_step_of_a_trace_is_taken_alone() -> None:
@@ -155,7 +154,7 @@ def test_the_last_of_some_calls_is_made_alone() -> None:
     assert primitives.last_alone(ask_of(primitives), case, held) is None, "it is alone"
 
 
-@REFUSED
+@pytest.mark.parametrize("calls", [["v1 = sch.get_sblock('add')", "v2 = sch.get_loops(v1)"], []])
 def test_where_nothing_goes_before_there_is_nothing_to_take_alone(calls: list[str]) -> None:
     assert primitives.last_alone(ask_of(primitives), CASE, {CALLS: calls}) is None
 

@@ -34,6 +34,7 @@ from tzerlike.oracles.schedule_calls import (
     read_calls,
     with_smaller_numbers,
 )
+from tzerlike.oracles.schedule_lookups import NoLookup
 from tzerlike.oracles.schedule_trace import record_schedule_calls, without_refused
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -106,18 +107,17 @@ def last_alone(ask: Ask, case: Case, held: Environment) -> tuple[Case, Environme
     return replace(case, ir=found["ir"]), {**held, CALLS: found["calls"]}
 
 
-def _lay_last_alone(module: Any, lines: Sequence[str], channel: Channel) -> None:
+def _lay_last_alone(ir: str, lines: Sequence[str], channel: Channel) -> None:
     """Lay down the program that the last of some calls is made on, with look-ups and that call; nothing where the
     others are look-ups themselves, or none leads to what it takes."""
     *earlier, _ = read_calls(lines)
     if all(call.method.startswith(LOOKS) for call in earlier):
         return
-    with suppress(CompilerRefused, UserError):
-        schedule = ask_compiler(lambda: _schedule_of(module))
+    with suppress(CompilerRefused, UserError, NoLookup):
+        schedule = ask_compiler(lambda: _schedule_of(tvm_api.load_ir(ir)))
         results = ask_compiler(lambda: make_calls(schedule, earlier))
-        ir = tvm_api.dump_ir(tvm_api.module_of(schedule.mod[ENTRY]))
-        calls = ask_compiler(lambda: last_call_alone(schedule, lines[-1], results))
-        channel.add_result({"ir": ir, "calls": calls})
+        given = tvm_api.dump_ir(tvm_api.module_of(schedule.mod[ENTRY]))
+        channel.add_result({"ir": given, "calls": last_call_alone(schedule, lines[-1], results)})
 
 
 class _Seen(Exception):
@@ -184,7 +184,7 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     channel.enter_stage(Stage.INTERPRET)
     if "last" in item:
         product_intrinsic(False), product_intrinsic(True)
-        _lay_last_alone(load(item["ir"]), item["last"], channel)
+        _lay_last_alone(item["ir"], item["last"], channel)
         return
     steps = _steps(item)
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from tzerlike.core.observation import Stage
-from tzerlike.oracles.schedule_lookups import lookup_of
+from tzerlike.oracles.schedule_lookups import NoLookup, lookup_of
 from tzerlike.oracles.schedules.fitted import TraceStep, schedule_by, scheduling, steps_in
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -23,7 +24,7 @@ def lay_last_alone(item: Mapping[str, Any], channel: Channel) -> None:
     Nothing where it is the only step, or takes what no look-up leads to.
     """
     channel.enter_stage(Stage.INTERPRET)
-    with suppress(CompilerRefused):
+    with suppress(CompilerRefused, NoLookup):
         whole = schedule_by(item["trace"], lambda: entry_of(load_ir(item["parent"])))
         *earlier, last = steps_in(whole.trace.as_json()[0])
         if all(step.kind.startswith(LOOKS) for step in earlier):
@@ -36,14 +37,14 @@ def lay_last_alone(item: Mapping[str, Any], channel: Channel) -> None:
             known |= zip(step.outputs, array_items(instruction.outputs), strict=True)
         ir = dump_ir(module_of(given.mod[ENTRY]))
         looks = _Looks(given, known)
-        inputs = ask_compiler(lambda: looks.at(last.inputs))
-        steps = [*looks.steps, TraceStep(last.kind, inputs, last.attributes, last.outputs)]
+        alone = replace(last, inputs=looks.at(last.inputs))
+        steps = [*looks.steps, alone]
         trace = str(tvm.ir.save_json(tvm_ffi.convert([[step.to_json() for step in steps], []])))
         channel.add_result({"ir": ir, "trace": trace})
 
 
 class _Looks:
-    """Look-ups for what a step takes; ValueError where none leads to it."""
+    """Look-ups for what a step takes; NoLookup where none leads to it."""
 
     def __init__(self, schedule: Any, known: Mapping[str, Any]) -> None:
         self._schedule = schedule
@@ -62,8 +63,6 @@ class _Looks:
         if isinstance(found, tvm.ir.Expr):
             return int(self._schedule.get(found))
         lookup = lookup_of(self._schedule, found)
-        if lookup is None:
-            raise ValueError(f"no look-up leads to {value}")
         block = self._block(lookup.block)
         return block if lookup.loop is None else self._loops_of(lookup.block, block, lookup.loops)[lookup.loop]
 

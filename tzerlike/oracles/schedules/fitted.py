@@ -46,7 +46,7 @@ def scheduling(module: Any) -> Any:
 
 
 def schedule_by(text: str, func: Callable[[], Any]) -> Any:
-    """ApplySteps a trace in text to a copy of a program; CompilerRefused where TVM does not, and no way fits."""
+    """Apply a trace in text to a copy of a program; CompilerRefused where TVM does not, and no way fits."""
     for transposed in (False, True):
         product_intrinsic(transposed)
     steps, decisions = ask_compiler(lambda: tvm.ir.load_json(text))

@@ -25,7 +25,7 @@ from tzerlike.execution.compare.memory import compare
 from tzerlike.execution.compare.results import Builds, compile_baseline, interpret_seeded, judge_builds
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedules
-from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES, PADDING, SLIPPED, method_of
+from tzerlike.oracles.metamorphic import DIFF, LIES, OTHER_VALUES, PADDING, SLIPPED, method_of
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.fitted import schedule_by, scheduling
@@ -104,7 +104,7 @@ class Suspect:
     before: Any
     child: Any
     slips: tuple[str, ...]
-    said: str = ""
+    said: str
 
     def told(self, detail: str) -> str:
         """What is wrong, with the place as `detail` has it."""
@@ -239,7 +239,7 @@ def _as_printed(base: Base, suspect: Suspect) -> dict[str, str]:
     """
     claim = suspect.claim
     before, after = (tvm_api.module_of(func) for func in (suspect.before, suspect.child))
-    shown = {"diff": program_diff(f"Schedule.{method_of(suspect.primitive)}", before, after)}
+    shown = {DIFF: program_diff(f"Schedule.{method_of(suspect.primitive)}", before, after)}
     with suppress(CompilerRefused):
         printed = ask_compiler(lambda: tvm_api.entry_of(tvm_api.parse_script(tvm_api.script_of(after))))
         again = claim_of(base, printed)

@@ -11,7 +11,7 @@ from tzerlike.tir.odd.expressions import is_fixed
 from tzerlike.tir.odd.program import NEVER, Odds, Program, hints_in, within
 from tzerlike.tir.odd.unreachable import never_holds
 from tzerlike.tir.reducers.program import block_with
-from tzerlike.tir.scope import SPATIAL_AXIS
+from tzerlike.tir.scope import SPATIAL_AXIS, constant_int
 from tzerlike.tir.tree import Kind, Site, Tree, may_divide_by_zero
 
 _ALIGNMENT = "buffer_dim_align"
@@ -90,12 +90,11 @@ def _unwritten_axes(tree: Tree, site: Site) -> list[int]:
     return [
         place
         for place, axis in enumerate(array_items(block.iter_vars))
-        if stores and int(axis.iter_type) == SPATIAL_AXIS and key(axis.var) not in used and not _is_one(axis.dom.extent)
+        if stores
+        and int(axis.iter_type) == SPATIAL_AXIS
+        and key(axis.var) not in used
+        and constant_int(axis.dom.extent) != 1
     ]
-
-
-def _is_one(extent: Any) -> bool:
-    return type(extent) is tirx.IntImm and int(extent.value) == 1
 
 
 def _without_axis(realize: Any, place: int) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.dtypes import largest_float
-from tzerlike.tir.node import accessed_by, dtype_of, key, substitute
+from tzerlike.tir.node import accessed_by, dtype_of, is_choice, key, substitute
 from tzerlike.tir.odd.program import ACCESSES, BOUNDS, NEVER, UNFOLDED, UNUSED, Odds, Program, within
 from tzerlike.tir.odd.unreachable import never_holds, only_zero, span_of
 from tzerlike.tir.reducers.program import number
@@ -263,10 +263,6 @@ def _in_condition(site: Site) -> bool:
         or (part.role == "args" and part.index == 0 and part.parent is not None and is_choice(part.parent.node))
         for part in path_of(site)
     )
-
-
-def is_choice(node: Any) -> bool:
-    return type(node) is tvm.ir.Call and str(getattr(node.op, "name", "")).endswith(".if_then_else")
 
 
 def _in_index_or_divisor(site: Site) -> bool:

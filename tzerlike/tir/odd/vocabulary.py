@@ -13,12 +13,12 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, structural_walk, tirx, tvm, type_of
-from tzerlike.tir.node import dtype_of, key, variables_in
-from tzerlike.tir.odd.expressions import is_choice, path_of
+from tzerlike.tir.node import dtype_of, is_choice, key, variables_in
+from tzerlike.tir.odd.expressions import path_of
 from tzerlike.tir.odd.program import BOUNDS
 from tzerlike.tir.reducers.program import buffers_of
 from tzerlike.tir.scope import REDUCTION_AXIS
-from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, Tree
+from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, Tree, in_init
 
 USUAL_FORMS = Path(__file__).with_name("usual_forms.txt")
 """A line for each form of the seeds, written by scripts/usual_forms.py."""
@@ -118,7 +118,7 @@ def _of_statement(site: Site, counters: Mapping[int, str]) -> Iterator[str]:
             yield from (f"{name}.{bound} by {owner}" for owner in owners)
     elif type(node) is s_tir.SBlock:
         yield from _of_block(node, name)
-    if _in_init(site):
+    if in_init(site):
         yield f"{name} for init"
 
 
@@ -163,12 +163,8 @@ def _purposes(site: Site) -> Iterator[str]:
             yield _PURPOSES[part.role]
         elif part.role == "args" and part.index == 0 and part.parent is not None and is_choice(part.parent.node):
             yield "condition"
-    if _in_init(site):
+    if in_init(site):
         yield "init"
-
-
-def _in_init(site: Site) -> bool:
-    return any(part.role == "init" for part in (site, *site.ancestors()))
 
 
 def _class(node: Any) -> str:
