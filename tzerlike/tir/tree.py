@@ -164,10 +164,12 @@ def _visible(region: Node, inner: set[int], sizes: set[int]) -> Node:
     """`region`, or all of its buffer where its bounds speak of what is defined in the block's body (`inner`).
 
     The analysis takes bounds as they stand in the body, a Let or a load from a buffer of the body's own included, and
-    divisions without the conditions that they stand under: all of the buffer as well where one may be by 0.
+    divisions without the conditions that they stand under: all of the buffer as well where one may be by 0. Of an index
+    without bounds it takes a dimension from an int32 0 to an extent of any dtype.
     """
     bounds = _bounds(region)
-    if not any(key(var) in inner for var in _used_by(bounds)) and not _divided_by(bounds) - sizes:
+    mixed = any(dtype_of(extent.min) != dtype_of(extent.extent) for extent in array_items(region.region))
+    if not mixed and not any(key(var) in inner for var in _used_by(bounds)) and not _divided_by(bounds) - sizes:
         return region
     shape = array_items(type_of(source_of(region)).shape)
     whole = [tvm.ir.Range.from_min_extent(tirx.IntImm(type_of(extent).dtype, 0), extent) for extent in shape]

@@ -31,3 +31,22 @@ def test_what_is_accessed_through_a_view_is_declared() -> None:
     fresh = refresh_regions(inner)
     assert [str(region) for region in fresh.reads] == ["A[v * 2:v * 2 + 2, 0:4]"]
     assert [str(region) for region in fresh.writes] == ["C[v * 2:v * 2 + 2, 0:4]"]
+
+
+GATHERED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((T.int64(1), T.int64(4)), "float32")):
+    for i in range(4):
+        with T.sblock("B"):
+            v = T.axis.spatial(4, i)
+            T.reads(A[v])
+            T.writes(B[T.int64(0), T.int64(0):T.int64(4)])
+            B[T.Cast("int64", A[v]), v] = T.float32(0)
+"""
+
+
+def test_the_ends_of_a_region_have_one_dtype() -> None:
+    """TVM takes a dimension of unknown index from an int32 0 to an int64 extent."""
+    (block,) = (site.node for site in Tree(tvm_api.parse_script(GATHERED)).of_type(s_tir.SBlock)[1:])
+    (written,) = refresh_regions(block).writes
+    assert all(extent.min.ty == extent.extent.ty for extent in written.region)
