@@ -53,6 +53,15 @@ BY_HAND: Mapping[str, tuple[str, Sequence[Value], Sequence[Value]]] = {
         ([4, 0], [1, 0]),
         [10, 5],
     ),
+    "a mask is read before anything is stored": (
+        script(
+            'A: T.Buffer((4,), "bool"), B: T.Buffer((5,), "bool")',
+            "for i in range(4):\n    B[i] = A[i]\n"
+            "T.masked_store(B, T.Broadcast(T.bool(True), 4), T.Ramp(1, 1, 4), B[T.Ramp(0, 1, 4)])",
+        ),
+        ([0, 1, 0, 0], [0, 0, 0, 0, 0]),
+        [0, 1, 1, 0, 0],
+    ),
     "loops": (
         script(
             EIGHT,

@@ -83,10 +83,14 @@ class Statements(Expressions):
     def _masked_store(self, args: list[Node]) -> None:
         var, value, *indices, mask = args
         values, scalar = self.lanes(value), scalar_of(var.dtype)
-        for lane, name in enumerate(values):
-            with self.text.block(f"if ({self.truth(mask, lane)})"):
-                place = self.element(var, indices, lane, stores=True)
-                self.text.line(f"{place} = store_{scalar.stem}({name});")
+        # Nothing is stored before all of the mask, and the indices of its active lanes, have been read.
+        active = [self.truth(mask, lane) for lane in range(len(values))]
+        pointers = [self.text.value(f"{scalar.memory} *", "0") for _ in values]
+        for lane, pointer in enumerate(pointers):
+            with self.text.block(f"if ({active[lane]})"):
+                self.text.line(f"{pointer} = &{self.element(var, indices, lane, stores=True)};")
+        for pointer, name in zip(pointers, values, strict=True):
+            self.text.line(f"if ({pointer}) *{pointer} = store_{scalar.stem}({name});")
 
     def _write_break(self, node: Node) -> None:
         self._jump("break")
