@@ -20,6 +20,7 @@ from tzerlike.systems.tvm_api import (
     function_with,
     module_of,
     s_tir,
+    scheduling,
     source_of,
     tirx,
     tvm,
@@ -86,9 +87,7 @@ def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Schedul
     names = block_names(tree)
     if not names:
         return None
-    made = s_tir.Schedule(
-        tvm.IRModule({ENTRY: func}), seed=rng.randrange(1, 1 << 30), debug_mask=0, error_render_level="none"
-    )
+    made = scheduling(tvm.IRModule({ENTRY: func}), rng.randrange(1, 1 << 30))
     schedule = Unchecked(made)
     done = 0
     for _ in range(count):

@@ -9,7 +9,6 @@ import contextlib
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -23,7 +22,7 @@ from tzerlike.oracles.crash import manner_of_death
 from tzerlike.oracles.examiner import Ask, Look, Made
 from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedule_calls import calls_in, fewer_calls, make_calls, read_calls
+from tzerlike.oracles.schedule_calls import SEED, calls_in, fewer_calls, make_calls, read_calls
 from tzerlike.oracles.schedule_trace import SCHEDULE, record_schedule_calls, without_refused
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -88,16 +87,11 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
         stir(item["layout"])
         record_schedule_calls(lambda line: channel.add_result({"call": line}))
         if item["calls"]:
-            schedule = ask_compiler(partial(_schedule_of, func))
+            schedule = ask_compiler(lambda: tvm_api.scheduling(tvm_api.module_of(func), SEED))
             with contextlib.suppress(UserError):
                 ask_compiler(lambda: make_calls(schedule, read_calls(item["calls"])))
         else:
             ask_compiler(lambda: mutator(func, mutation.rng, MutationEnv(target=item["target"])))
-
-
-def _schedule_of(func: Any) -> Any:
-    """The schedule of a program; what TVM raises where it takes the program for ill-formed."""
-    return tvm_api.s_tir.Schedule(tvm_api.module_of(func), seed=1, debug_mask=0, error_render_level="none")
 
 
 def wants(made: Made) -> bool:

@@ -39,6 +39,9 @@ _METHODS = frozenset(
 
 _MAP, _ARRAY = "tirx.IndexMap", "ffi.Array"
 
+SEED = 1
+"""That of the schedule on which recorded calls are made again."""
+
 LOOKS = "get"
 """What the names of the methods begin with that leave a schedule as it is."""
 

@@ -209,6 +209,11 @@ def uses_blocks(func: Any) -> bool:
     return bool(func.attrs is not None and func.attrs.get("s_tir", False)) or older_tvm.has_blocks(func)
 
 
+def scheduling(module: Any, seed: int | None = None) -> Any:
+    """Return a schedule of a module that checks nothing and renders no errors; what TVM raises where it makes none."""
+    return s_tir.Schedule(module, seed=seed, debug_mask=0, error_render_level="none")
+
+
 def packed(func: Any) -> bool:
     """Whether `func` takes its arguments packed, as TVM's runtime hands them over."""
     return bool(func.attrs is not None and func.attrs.get("calling_conv", 0))

@@ -14,10 +14,10 @@ from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.primitives import examiner as primitives
 from tzerlike.oracles.schedule_calls import counted_from_inside, make_calls, read_calls, with_smaller_numbers
 from tzerlike.oracles.schedules import examiner as schedules
-from tzerlike.oracles.schedules.fitted import schedule_by, scheduling
+from tzerlike.oracles.schedules.fitted import schedule_by
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused
-from tzerlike.systems.tvm_api import s_tir, tvm
+from tzerlike.systems.tvm_api import s_tir, scheduling, tvm
 
 DEEP = """
 # from tvm.script import tirx as T

@@ -26,6 +26,7 @@ from tzerlike.oracles.primitives.script import script_of_calls
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedule_calls import (
     LOOKS,
+    SEED,
     calls_in,
     counted_from_inside,
     fewer_calls,
@@ -114,7 +115,7 @@ def _lay_last_alone(ir: str, lines: Sequence[str], channel: Channel) -> None:
     if all(call.method.startswith(LOOKS) for call in earlier):
         return
     with suppress(CompilerRefused, UserError, NoLookup):
-        schedule = ask_compiler(lambda: _schedule_of(tvm_api.load_ir(ir)))
+        schedule = ask_compiler(lambda: tvm_api.scheduling(tvm_api.load_ir(ir), SEED))
         results = ask_compiler(lambda: make_calls(schedule, earlier))
         given = tvm_api.dump_ir(tvm_api.module_of(schedule.mod[ENTRY]))
         channel.add_result({"ir": given, "calls": last_call_alone(schedule, lines[-1], results)})
@@ -163,16 +164,12 @@ class _Watch:
         return interpret_seeded(func, self._seed, Effort())[2].verdict != Verdict.UNDEFINED
 
 
-def _schedule_of(module: Any) -> Any:
-    return s_tir.Schedule(module, seed=1, debug_mask=0, error_render_level="none")
-
-
 def _steps(item: Mapping[str, Any]) -> Callable[[Any], object]:
     """What is done to a program: the calls, or the mutation where there are none."""
     if item["calls"]:
         product_intrinsic(False), product_intrinsic(True)
         calls = read_calls(item["calls"])
-        return lambda func: make_calls(_schedule_of(tvm_api.module_of(func)), calls)
+        return lambda func: make_calls(tvm_api.scheduling(tvm_api.module_of(func), SEED), calls)
     mutation = Mutation.from_json(item["mutation"])
     (mutator,) = make_mutators([mutation.mutator])
     return lambda func: mutator(func, mutation.rng, MutationEnv(target=item["target"]))

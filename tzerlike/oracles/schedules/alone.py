@@ -9,10 +9,21 @@ from typing import Any
 
 from tzerlike.core.observation import Stage
 from tzerlike.oracles.schedule_lookups import NoLookup, lookup_of
-from tzerlike.oracles.schedules.fitted import TraceStep, schedule_by, scheduling, steps_in
+from tzerlike.oracles.schedules.fitted import TraceStep, schedule_by, steps_in
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.systems.tvm_api import ENTRY, array_items, dump_ir, entry_of, load_ir, module_of, s_tir, tvm, tvm_ffi
+from tzerlike.systems.tvm_api import (
+    ENTRY,
+    array_items,
+    dump_ir,
+    entry_of,
+    load_ir,
+    module_of,
+    s_tir,
+    scheduling,
+    tvm,
+    tvm_ffi,
+)
 
 LOOKS = "Get"
 """What the names of the instructions begin with that leave a schedule as it is."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.systems.tvm_api import module_of, s_tir, tvm, tvm_ffi
+from tzerlike.systems.tvm_api import module_of, s_tir, scheduling, tvm, tvm_ffi
 
 _COUNTS = re.compile(r"old_outputs\.size\(\) == new_outputs\.size\(\) \((\d+) vs\. (\d+)\)")
 """What TVM says of an instruction that gives more or fewer results than were recorded."""
@@ -38,11 +38,6 @@ ApplySteps = Callable[[Sequence[TraceStep]], Any]
 def steps_in(trace: Any) -> list[TraceStep]:
     """Return the steps of a trace in JSON."""
     return [TraceStep(str(kind), given, attributes, tuple(outputs)) for kind, given, attributes, outputs in trace]
-
-
-def scheduling(module: Any) -> Any:
-    """Return a schedule of a module that checks nothing and renders no errors; what TVM raises where it makes none."""
-    return s_tir.Schedule(module, debug_mask=0, error_render_level="none")
 
 
 def schedule_by(text: str, func: Callable[[], Any]) -> Any:

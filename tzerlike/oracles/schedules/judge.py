@@ -28,7 +28,7 @@ from tzerlike.mutators.schedule import BLOCK_SCHEDULES, LOOP_SCHEDULES, Schedule
 from tzerlike.oracles.metamorphic import DIFF, LIES, OTHER_VALUES, PADDING, SLIPPED, method_of
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.documented import documented_use
-from tzerlike.oracles.schedules.fitted import schedule_by, scheduling
+from tzerlike.oracles.schedules.fitted import schedule_by
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
@@ -249,7 +249,7 @@ def _as_printed(base: Base, suspect: Suspect) -> dict[str, str]:
 
 
 def _applied(func: Any, trace: Any) -> Any:
-    schedule = scheduling(tvm_api.module_of(func))
+    schedule = tvm_api.scheduling(tvm_api.module_of(func))
     ask_compiler(lambda: trace.apply_to_schedule(schedule, remove_postproc=False))
     return tvm_api.entry_of(schedule.mod)
 
