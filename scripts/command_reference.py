@@ -30,7 +30,9 @@ def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
     yield context.command_path, text
     if isinstance(command, click.Group):
-        for name, child in command.commands.items():
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
             yield from _helps(child, click.Context(child, parent=context, **_options(name)))
 
 

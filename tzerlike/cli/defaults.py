@@ -52,7 +52,7 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 def _checked(group: click.Group, table: Mapping[str, Any], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, values in table.items():
-        command = group.commands.get(name)
+        command = group.get_command(click.Context(group), name)
         if command is None or not isinstance(values, dict):
             raise UserError(f"{where}: {name}: no such command; use one table per command, such as [fuzz]")
         if isinstance(command, click.Group):

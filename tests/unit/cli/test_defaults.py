@@ -11,17 +11,16 @@ import click
 import pytest
 
 import tzerlike
+from tzerlike.cli.commands.fuzz import fuzz
 from tzerlike.cli.defaults import defaults_for
 from tzerlike.cli.main import cli
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import SCRIPT_BYTES
 
-FUZZ = cli.commands["fuzz"]
-
 
 def parsed(map_: dict[str, object], *args: str) -> dict[str, object]:
     with click.Context(cli, default_map=map_, **cli.context_settings) as parent:
-        return FUZZ.make_context("fuzz", list(args), parent=parent).params
+        return fuzz.make_context("fuzz", list(args), parent=parent).params
 
 
 def test_the_nearest_file_says_what_is_not_on_the_command_line(tmp_path: Path) -> None:
