@@ -294,6 +294,7 @@ class Reductions:
             gist=finding.gist,
             identity=finding.identity,
             place=finding.place,
+            effect=finding.effect,
             finer=finding.finer,
             slips=finding.slips,
             apart=(),

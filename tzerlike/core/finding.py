@@ -15,10 +15,10 @@ KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid", "inv
 FIRST_TIER, SECOND_TIER = 1, 2
 """What users of the compiler would meet, and what takes an order of passes of our own; see tzerlike.findings.tiers."""
 
-SCHEME = 8
+SCHEME = 9
 """How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
 by all `parts`; those of scheme 3 leave out `finer`, those of scheme 4 `slips`, those of scheme 5 `gist`,
-those of scheme 6 `identity`, those of scheme 7 `place`."""
+those of scheme 6 `identity`, those of scheme 7 `place`, those of scheme 8 `effect`."""
 
 
 def kind_of(directory: str) -> str:
@@ -37,7 +37,9 @@ class Signed:
     scheme 7, all that tells a finding apart where the rest has too much or too little for it: an internal error of the
     analyzer, which all passes share, is the check and where it stands; a program that comes back from its text as
     another is the field that does. `place` is the same since scheme 8 for what failed at a node that a visitor had come
-    to: the kind of node, and the functions at work on it, wherever it stands.
+    to: the kind of node, and the functions at work on it, wherever it stands. `effect` is, since scheme 9, the same for
+    wrong code of which it is known what the guilty pass does: whether a wrong value is the first one, not a number or
+    infinite is chance.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """
@@ -49,6 +51,7 @@ class Signed:
     gist: tuple[str, ...] = field(default=(), kw_only=True)
     identity: tuple[str, ...] = field(default=(), kw_only=True)
     place: tuple[str, ...] = field(default=(), kw_only=True)
+    effect: tuple[str, ...] = field(default=(), kw_only=True)
     finer: tuple[str, ...] = field(default=(), kw_only=True)
     slips: tuple[str, ...] = field(default=(), kw_only=True)
     apart: tuple[str, ...] = field(default=(), kw_only=True)
@@ -66,7 +69,8 @@ class Signed:
         third = (*(self.bare or self.parts), *marks)
         sixth = (*(self.gist or self.bare or self.parts), *marks, *finer, *slips)
         seventh = self.identity or sixth
-        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, self.place or seventh)
+        eighth = self.place or seventh
+        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, eighth, self.effect or eighth)
         each = (self.parts, (*self.parts, *marks), *later)
         return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 

@@ -20,6 +20,9 @@ from tzerlike.systems import under_test
 _INTEGERS, _FLOAT = ("bool", "uint", "int"), "float"
 """Classes of dtypes, in words."""
 
+_BY_CHANCE = ("value", "unwritten", "nan", "infinity")
+"""Ways to be wrong that inputs may turn into one another."""
+
 
 def judge_inconsistency(case: Case, observation: Observation) -> Finding | None:
     """Return the wrong-code finding of an observation whose results blame a build."""
@@ -49,7 +52,9 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     # What a pass has left says whose work was not done; the signature had no part of it when that was not noted.
     deed = () if results.deed[:1] == (LEFTOVER,) else results.deed
     bare = (*where, *(without_dtype(how) if deed else how))
-    return Finding("wrong-code", (*where, *how), case, observation, marks=deed, bare=bare)
+    by_chance = blamed.difference is not None and blamed.difference.nature in _BY_CHANCE
+    effect = (*where, *deed) if deed and by_chance else ()
+    return Finding("wrong-code", (*where, *how), case, observation, marks=deed, bare=bare, effect=effect)
 
 
 def misused(case: Case) -> bool:

@@ -49,6 +49,7 @@ def bundle(kind: str, seen: Observation, **environment: Any) -> Bundle:
         (),
         (),
         (),
+        (),
         stored,
     )
 

@@ -11,7 +11,7 @@ import pytest
 from tests.bundles import add_bundle, crashed, refused, wrong
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.finding import SCHEME, Finding, Signed
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
@@ -58,7 +58,7 @@ def test_a_bundle_of_the_new_scheme_is_shown_by_its_own_alone(tmp_path: Path) ->
     assert new.shown_by(MARKED.signatures)
     assert not new.shown_by(OTHER.signatures) and not new.shown_by(PLAIN.signatures)
     with pytest.raises(UserError, match="scheme"):
-        read_record(with_scheme(new.path, MARKED, 9))
+        read_record(with_scheme(new.path, MARKED, SCHEME + 1))
 
 
 def test_what_a_primitive_did_changes_the_newest_signature_alone(tmp_path: Path) -> None:
@@ -273,6 +273,24 @@ def test_what_the_seventh_scheme_took_for_several_errors() -> None:
     assert first.signature != judged_ice(cast, load, less, above).signature
     named = judged_ice(cast, "tvm::s_tir::Permute(int)", call, above)
     assert not named.place and named.signature == named.signatures[6]
+
+
+def test_what_the_eighth_scheme_took_for_several() -> None:
+    """What a wrong value happens to be, where it is known what the guilty pass does."""
+    deed = ("value", "-tirx.For of kind 2")
+
+    def told(nature: str, deed: tuple[str, ...] = deed) -> Finding:
+        seen = wrong(nature)
+        assert seen.results is not None
+        finding = judge_inconsistency(CASE, replace(seen, results=replace(seen.results, guilty="P", deed=deed)))
+        assert finding is not None
+        return finding
+
+    one, kept = told("value"), told("unwritten")
+    assert one.signatures[7] != kept.signatures[7] and one.signature == kept.signature
+    assert one.signature != told("value", ("value", "-tirx.Let")).signature
+    assert len({told(nature).signature for nature in ("value", "inaccurate", "outside")}) == 3
+    assert told("value", ()).signature == told("value", ()).signatures[7] != told("unwritten", ()).signature
 
 
 def write(directory: Path, finding: Finding) -> Path:

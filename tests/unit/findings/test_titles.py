@@ -69,6 +69,11 @@ def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, wor
             "TVMScript is not printed: Divide by zero",
         ),
         (
+            "the printer raises",
+            'Error: Check failed: (a.ty()) is false: T.Cast("float32x8", T.Ramp(0, 1, 8) * T.Broadcast(1, 8) + T.Ram',
+            "TVMScript is not printed: T.Cast(...)",
+        ),
+        (
             "another program comes back",
             "dtype: int<n> becomes\n<root>.body.value.ty.dtype: int32\n<root>.body.value.ty.dtype: ",
             "TVMScript does not round-trip: dtype int32 becomes nothing",

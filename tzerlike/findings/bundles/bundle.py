@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -146,6 +147,7 @@ def observation_text(
         "gist": list(finding.gist),
         "identity": list(finding.identity),
         "place": list(finding.place),
+        "effect": list(finding.effect),
         "finer": list(finding.finer),
         "slips": list(finding.slips),
         "apart": list(finding.apart),
@@ -200,6 +202,7 @@ class _StoredRecord(msgspec.Struct):
     gist: tuple[Text, ...] = ()
     identity: tuple[Text, ...] = ()
     place: tuple[Text, ...] = ()
+    effect: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
     slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
@@ -230,15 +233,15 @@ class Record:
     gist: tuple[str, ...]
     identity: tuple[str, ...]
     place: tuple[str, ...]
+    effect: tuple[str, ...]
     finer: tuple[str, ...]
     slips: tuple[str, ...]
     apart: tuple[str, ...]
 
     @property
     def signed(self) -> Signed:
-        marks = {"marks": self.marks, "finer": self.finer, "slips": self.slips}
-        bare = {"bare": self.bare, "gist": self.gist, "identity": self.identity, "place": self.place}
-        return Signed(self.kind, self.parts, apart=self.apart, **bare, **marks)
+        told = {field.name: getattr(self, field.name) for field in dataclasses.fields(Signed)}
+        return Signed(told.pop("kind"), told.pop("parts"), **told)
 
     @property
     def tier(self) -> int:
@@ -294,8 +297,8 @@ def read_record(bundle: Path) -> Record:
 
 
 _AS_STORED = (
-    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "place", "finer",
-    "slips", "apart",
+    "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "place", "effect",
+    "finer", "slips", "apart",
 )  # fmt: skip
 
 

@@ -49,9 +49,10 @@ _APPLIED: Mapping[Any, Sequence[str]] = {
 
 
 def place_of(statement: Node) -> str:
-    """The text of a statement, with `...` for what lies deep; at most LONGEST characters."""
+    """The text of a statement, with `...` for what lies deep or behind LONGEST characters."""
     describe = _STATEMENTS.get(type(statement))
-    return (describe(statement) if describe is not None else type(statement).__name__)[:LONGEST]
+    text = describe(statement) if describe is not None else type(statement).__name__
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def text_of(node: Node, depth: int = DEEPEST) -> str:
