@@ -11,17 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import msgspec
 
 from tzerlike.arith.basis import questions
 from tzerlike.arith.checks import CHECKS, CONSTRAINTS, SIMPLIFIERS, Analysis
+from tzerlike.arith.enumerate import AssignmentGrid
 from tzerlike.arith.finding import found_in
-from tzerlike.arith.generate import random_problem
+from tzerlike.arith.generate import random_family
 from tzerlike.arith.inspect import AnalysisOutcome, Table, answer, posed, rewritten, run_analysis
-from tzerlike.arith.model import Problem, walk
+from tzerlike.arith.model import Problem, Variable, walk
 from tzerlike.arith.observed import PROVABLE, observed_claims
 from tzerlike.arith.reduce import made_eager, made_total, reduce, total
 from tzerlike.arith.tier import is_plain
@@ -36,9 +37,23 @@ CHUNK = 50
 """Iterations between two summaries: a death costs the repetition of at most so many."""
 
 
+FAMILY = 4
+"""Iterations in a row whose problems have the same variables and constraints."""
+
+
 def problem_of(seed: int, worker: int, iteration: int) -> Problem:
     """Return the problem of an iteration; no TVM is needed for it."""
-    return random_problem(rng_for(seed, worker, "arith", iteration))
+    return _family_of(seed, worker, iteration // FAMILY)[iteration % FAMILY]
+
+
+@lru_cache(maxsize=1)
+def _family_of(seed: int, worker: int, number: int) -> tuple[Problem, ...]:
+    return random_family(rng_for(seed, worker, "arith", number), FAMILY)
+
+
+@lru_cache(maxsize=1)
+def _grid_of(variables: tuple[Variable, ...]) -> AssignmentGrid:
+    return AssignmentGrid.of(variables)
 
 
 def scan(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Checks = CHECKS) -> None:
@@ -53,7 +68,8 @@ def scan(item: Mapping[str, Any], channel: Channel, seconds: float, checks: Chec
     for iteration in range(start, start + count):
         signal.setitimer(signal.ITIMER_PROF, seconds)
         channel.note_pass(f"{iteration} ")
-        table = Table.of(problem_of(item["seed"], item["worker"], iteration))
+        problem = problem_of(item["seed"], item["worker"], iteration)
+        table = Table.of(problem, _grid_of(problem.variables))
         tally.iterations += 1
         if table.defined:
             tally.valid += 1

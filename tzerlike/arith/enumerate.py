@@ -55,13 +55,16 @@ def _everywhere(size: int) -> Mask:
     return mask
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=1024)
 def _axis(values: tuple[int, ...], before: int, behind: int) -> Column:
-    """A variable's column, where `before` assignments of the variables ahead of it each take in its values, and each
-    value `behind` assignments of those that follow."""
-    spread = np.empty((before, len(values), behind), np.int64)
-    spread[:] = np.array(values, np.int64)[:, None]
-    return Column(spread.ravel(), min(values), max(values), None)
+    """A variable's column, where `before` assignments of the variables ahead of it each take in its values, which
+    ascend, and each value `behind` assignments of those that follow."""
+    spread = np.array(values, np.int64)
+    if behind > 1:
+        spread = spread.repeat(behind)
+    if before > 1:
+        spread = np.concatenate([spread] * before)
+    return Column(spread, values[0], values[-1], None)
 
 
 @dataclass(frozen=True, slots=True)

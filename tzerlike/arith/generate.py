@@ -69,7 +69,12 @@ _BOOL_OPERATORS = COMPARISONS * 4 + ("And",) * 4 + ("Or",) * 4 + ("Not",) * 2 + 
 
 def random_problem(rng: Random) -> Problem:
     """Return a problem with at most MAX_ASSIGNMENTS assignments; equal generators give equal problems."""
-    return _Generator(rng.random).problem()
+    return random_family(rng, 1)[0]
+
+
+def random_family(rng: Random, count: int) -> tuple[Problem, ...]:
+    """Return problems with the same variables and constraints, which take longer to draw and tabulate than roots do."""
+    return _Generator(rng.random).family(count)
 
 
 @dataclass(slots=True)
@@ -80,22 +85,26 @@ class _Generator:
     variables: tuple[Variable, ...] = ()
     made: dict[str, list[Expr]] = field(default_factory=dict)
 
-    def problem(self) -> Problem:
+    def family(self, count: int) -> tuple[Problem, ...]:
         main = self.pick(_MAIN_DTYPES)
         self.dtypes = (main, self.pick(_MAIN_DTYPES)) if self.chance(_SECOND_DTYPE_SHARE) else (main,)
         self.favourites = tuple(self.pick(_FAVOURITES) for _ in range(3))
         self.variables = self.domains()
+        constraints = self.constraints()
+        return tuple(Problem(self.variables, self.roots(), constraints) for _ in range(count))
+
+    def roots(self) -> tuple[Expr, ...]:
+        self.made = {}
+        main = self.dtypes[0]
         depth = self.pick(_DEPTHS)
         kind = self.random()
         if kind < _VECTOR_SHARE:
             count = self.pick(_LANES)
             dtype = vector_dtype("bool" if self.chance(_BOOL_SHARE) else main, count)
-            return Problem(self.variables, (self.expression(dtype, min(depth, 4)),), self.constraints())
+            return (self.expression(dtype, min(depth, 4)),)
         if kind < _VECTOR_SHARE + _PAIR_SHARE:
-            roots = (self.expression(main, depth - 1), self.expression(main, depth - 1))
-            return Problem(self.variables, roots, self.constraints())
-        dtype = "bool" if self.chance(_BOOL_SHARE) else main
-        return Problem(self.variables, (self.expression(dtype, depth),), self.constraints())
+            return (self.expression(main, depth - 1), self.expression(main, depth - 1))
+        return (self.expression("bool" if self.chance(_BOOL_SHARE) else main, depth),)
 
     def pick(self, items: Sequence[_T]) -> _T:
         return items[int(self.random() * len(items))]

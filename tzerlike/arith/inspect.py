@@ -69,8 +69,9 @@ class Table:
     counted: Mask
 
     @classmethod
-    def of(cls, problem: Problem) -> Table:
-        grid = AssignmentGrid.of(problem.variables)
+    def of(cls, problem: Problem, grid: AssignmentGrid | None = None) -> Table:
+        """Tabulate a problem; `grid` may be that of another one with the same variables."""
+        grid = grid or AssignmentGrid.of(problem.variables)
         return cls(problem, grid, grid.defined(problem))
 
     @property
