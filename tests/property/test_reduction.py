@@ -166,11 +166,28 @@ def test_any_property_leads_to_a_case_that_cannot_be_reduced_again(name: str, sa
 def test_what_accepts_a_program_is_told() -> None:
     """A buffer of one element is printed as a scalar, which is local memory to the parser."""
     start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(VIEW))))
-    assert HARNESS.accepted(start) == {"types", "form", "text", "meaning"}
+    assert HARNESS.accepted(start) == {"types", "form", "text", "meaning", "inputs"}
     assert HARNESS.accepted(case("stray")) == {"types", "form", "text"}
     tirx = tvm_api.tirx
     scalar = tirx.PrimFunc([], tirx.AllocBuffer(tirx.decl_buffer([1], "int32", "A")))
-    assert HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(scalar)))) == {"types", "form", "meaning"}
+    assert HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(scalar)))) == {"types", "form", "meaning", "inputs"}
+
+
+GATHER = """
+@T.prim_func
+def main(A: T.Buffer(({extent},), "float32"), I: T.Buffer((9,), "int32"), B: T.Buffer((9,), "float32")):
+    for i in range(9):
+        B[i] = A[T.min(T.max(0, I[i]), 2)]
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_program_that_only_some_inputs_keep_in_bounds_is_not_accepted_as_before(seed: int) -> None:
+    whole, cut = (
+        Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(GATHER.format(extent=extent)))), input_seed=seed)
+        for extent in (3, 2)
+    )
+    assert HARNESS.accepted(whole) - HARNESS.accepted(cut) == {"inputs"}
 
 
 def test_a_block_with_a_view_gives_no_statements_in_its_place() -> None:

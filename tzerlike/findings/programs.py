@@ -20,8 +20,8 @@ JudgeCase = Callable[[Case], Iterable[Finding]]
 """Runs a case once and returns what is found."""
 
 
-ACCEPTING = frozenset(("types", "form", "text", "meaning"))
-"""What may accept a program."""
+ACCEPTING = frozenset(("types", "form", "text", "meaning", "inputs"))
+"""What may accept a program: the interpreter for some inputs and for the first that were drawn, too."""
 
 
 class CaseSize(Protocol):
