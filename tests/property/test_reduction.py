@@ -328,3 +328,18 @@ def test_hardly_a_change_is_refused_by_constructors() -> None:
                 except (TypeError, ValueError, RuntimeError) as error:
                     refused[name].append(f"{seed.name}: {error!r}")
     assert {name: said for name, said in refused.items() if len(said) * 10 > made[name]} == {}
+
+
+WIDE = """
+@T.prim_func
+def main(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
+    for i in range(T.int64(4)):
+        B[i] = A[i] + T.float32(1)
+"""
+
+
+def test_the_usual_dtype_takes_the_place_of_another_in_loops_and_shapes_too() -> None:
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(WIDE))))
+    (only,) = (attempt() for attempt in REDUCERS["usual-dtypes"](start))
+    assert only is not None and "types" in HARNESS.accepted(only)
+    assert "int64" not in script(only) and "for i in range(4)" in script(only)

@@ -83,7 +83,7 @@ def _applied(name: str, operands: Sequence[Node], depth: int) -> str:
 
 
 def _element(buffer: Node, indices: Sequence[Node], depth: int) -> str:
-    return f"{shown_name(buffer)}[{', '.join(text_of(index, depth - 1) for index in indices)}]"
+    return f"{shown_name(buffer)}[{', '.join(text_of(index, depth - 1) for index in indices) or '()'}]"
 
 
 _STATEMENTS: Mapping[Any, Callable[[Node], str]] = {

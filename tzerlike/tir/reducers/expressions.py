@@ -18,9 +18,9 @@ from tzerlike.systems.tvm_api import (
     type_of,
 )
 from tzerlike.tir.hole import IMMEDIATES, needs_constant
-from tzerlike.tir.node import dtype_of
+from tzerlike.tir.node import dtype_of, key
 from tzerlike.tir.order import simpler_numbers
-from tzerlike.tir.reducers.program import Make, mapped, number
+from tzerlike.tir.reducers.program import Make, mapped, number, scalar_type
 from tzerlike.tir.tree import Kind, Site, Tree
 
 _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
@@ -163,7 +163,8 @@ def usual_dtypes(tree: Tree) -> Iterator[Make]:
     if any(_particular(site.node) for site in tree.of_type(tvm.ir.Call)):
         return
     found: set[str] = set()
-    structural_walk(tree.func, (tvm.ir.PrimType, lambda ty: found.add(str(ty.dtype))))
+    types = (tvm.ir.PrimType, lambda ty: found.add(str(ty.dtype)))
+    structural_walk(tree.func, (types, (tirx.IntImm, lambda node: found.add(dtype_of(node)))))
     for old in sorted(found):
         for new in _usual(old):
             yield partial(_retyped, tree, old, new)
@@ -186,7 +187,14 @@ def _usual(dtype: str) -> Iterator[str]:
 
 def _retyped(tree: Tree, old: str, new: str) -> Any:
     into = tvm.ir.PrimType(new)
-    func = structural_map(tree.func, (tvm.ir.PrimType, lambda ty: into if str(ty.dtype) == old else ty))
+    made: dict[int, Any] = {}
+
+    def of_var(var: Any) -> Any:
+        return made.setdefault(key(var), tirx.Var(str(var.name), into)) if scalar_type(var) == old else var
+
+    types = (tvm.ir.PrimType, lambda ty: into if str(ty.dtype) == old else ty)
+    # Shapes and extents are no places of the tree.
+    func = structural_map(tree.func, (types, (tirx.IntImm, lambda node: _typed(node, old, into)), (tirx.Var, of_var)))
     # The map does not come to the types of expressions.
     return Tree(func).rewrite(lambda site, node: _typed(node, old, into))
 
