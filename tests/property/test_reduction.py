@@ -343,3 +343,48 @@ def test_the_usual_dtype_takes_the_place_of_another_in_loops_and_shapes_too() ->
     (only,) = (attempt() for attempt in REDUCERS["usual-dtypes"](start))
     assert only is not None and "types" in HARNESS.accepted(only)
     assert "int64" not in script(only) and "for i in range(4)" in script(only)
+
+
+KEPT = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    C = T.sblock_alloc_buffer((4,), "float32")
+    D = T.sblock_alloc_buffer((4,), "float32", scope="local")
+    for i in range(4):
+        with T.sblock("C"):
+            v = T.axis.spatial(4, i)
+            C[v] = A[v]
+    for i in range(4):
+        with T.sblock("D"):
+            v = T.axis.spatial(4, i)
+            D[v] = C[v]
+    for i in range(4):
+        with T.sblock("B"):
+            v = T.axis.spatial(4, i)
+            B[v] = D[v]
+"""
+
+
+def test_a_parameter_takes_the_place_of_memory_that_is_allocated() -> None:
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(KEPT))))
+    (only,) = (attempt() for attempt in REDUCERS["given-buffers"](start))
+    assert only is not None and size_of(only) < size_of(start)
+    assert HARNESS.accepted(only) == HARNESS.accepted(start)
+    assert 'C: T.Buffer((4,), "float32")' in script(only)
+    fewer = (attempt() for attempt in REDUCERS["without-statements"](only))
+    assert any("A[v]" not in script(smaller) and "D[v] = C[v]" in script(smaller) for smaller in fewer if smaller)
+
+
+@pytest.mark.parametrize("layout", ["None", "T.TileLayout(T.S[(2, 4):(1, 2)])"])
+def test_the_usual_layout_takes_the_place_of_another(layout: str) -> None:
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((2, 4), "float32", layout={layout}), B: T.Buffer((2, 4), "float32")):
+    for i, j in T.grid(2, 4):
+        B[i, j] = A[i, j]
+"""
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
+    (only,) = (attempt() for attempt in REDUCERS["plainer-buffers"](start))
+    assert only is not None and size_of(only) < size_of(start)
+    assert "layout=" in script(start) and "layout=" not in script(only)
+    assert HARNESS.accepted(only) == HARNESS.accepted(start)

@@ -20,7 +20,7 @@ from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, params_of, s_tir, tirx, type_of
 from tzerlike.tir.node import is_nop, key
-from tzerlike.tir.reducers.program import buffers_of, program_of
+from tzerlike.tir.reducers.program import buffers_of, program_of, unusually_laid_out
 from tzerlike.tir.scope import SERIAL, constant_int
 from tzerlike.tir.tree import Kind, Tree
 
@@ -112,6 +112,7 @@ def _program_size(ir: str) -> tuple[int, int, int, int, int]:
     func = tree.func
     buffers = buffers_of(tree)
     nodes += len(params_of(func)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
+    nodes += len(unusually_laid_out(tree))
     dtypes.update(str(type_of(buffer).dtype.dtype) for buffer in buffers)
     numbers: list[int] = []
     tvm_api.structural_walk(

@@ -7,13 +7,34 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, is_buffer, is_variable, params_of, source_of, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import (
+    array_items,
+    is_buffer,
+    is_variable,
+    params_of,
+    s_tir,
+    source_of,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.buffers import like
-from tzerlike.tir.node import dtype_of, key, variables_in
+from tzerlike.tir.node import dtype_of, key, seq, variables_in
 from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
-from tzerlike.tir.reducers.program import Make, buffers_of, mapped, number, scalar_type, with_values, without
+from tzerlike.tir.reducers.program import (
+    Make,
+    block_with,
+    buffers_of,
+    mapped,
+    number,
+    scalar_type,
+    unusually_laid_out,
+    with_layout,
+    with_values,
+    without,
+)
 from tzerlike.tir.scope import constant_int, shape_variables
-from tzerlike.tir.tree import Tree
+from tzerlike.tir.tree import Site, Tree
 
 
 def without_buffers(tree: Tree) -> Iterator[Make]:
@@ -40,8 +61,33 @@ def _with_number(tree: Tree, var: Any, constant: Any) -> Any:
     return with_values(tree.func, {key(var): constant}, params)
 
 
+def given_buffers(tree: Tree) -> Iterator[Make]:
+    """A parameter in place of memory that the function allocates: what fills it may then go."""
+    for site in tree.of_type(tirx.AllocBuffer, s_tir.SBlock):
+        allocated = [site.node.buffer] if type(site.node) is tirx.AllocBuffer else array_items(site.node.alloc_buffers)
+        for buffer in allocated:
+            ty = type_of(buffer)
+            known = all(constant_int(extent) is not None for extent in array_items(ty.shape))
+            if known and str(ty.storage_scope) == "global":
+                yield partial(_given, tree, buffer)
+
+
+def _given(tree: Tree, buffer: Any) -> Any:
+    def change(site: Site, node: Any) -> Any:
+        if type(node) is tirx.AllocBuffer and key(node.buffer) == key(buffer):
+            return seq([])
+        if type(node) is s_tir.SBlock:
+            kept = [one for one in array_items(node.alloc_buffers) if key(one) != key(buffer)]
+            return node if len(kept) == len(node.alloc_buffers) else block_with(node, alloc_buffers=kept)
+        return node
+
+    return tree.rewrite(change, [*params_of(tree.func), buffer])
+
+
 def plainer_buffers(tree: Tree) -> Iterator[Make]:
-    """Buffers without strides, offset, alignment or memory of their own."""
+    """Buffers without strides, offset, alignment or memory of their own, with the usual layout."""
+    if unusual := unusually_laid_out(tree):
+        yield lambda: with_values(tree.func, {key(buffer): with_layout(buffer) for buffer in unusual})
     zero = tirx.IntImm("int32", 0)
     for buffer in buffers_of(tree):
         ty = type_of(buffer)

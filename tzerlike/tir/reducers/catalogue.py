@@ -19,6 +19,7 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "without-blocks": statements.without_blocks,
     "bodies": statements.bodies,
     "without-buffers": buffers.without_buffers,
+    "given-buffers": buffers.given_buffers,
     "smaller-sizes": expressions.smaller_sizes,
     "without-rounds": statements.without_rounds,
     "constant-bounds": expressions.constant_bounds,

@@ -18,13 +18,15 @@ from tzerlike.systems.tvm_api import (
     params_of,
     s_tir,
     source_of,
+    structural_hash,
     structural_map,
     tirx,
     tvm,
     type_of,
+    uses_blocks,
 )
 from tzerlike.tir.dtypes import constant
-from tzerlike.tir.node import accessed_by, definitions, fits, key, seq
+from tzerlike.tir.node import accessed_by, definitions, dtype_of, fits, key, seq
 from tzerlike.tir.tree import SHAPES, Kind, Site, Tree, refresh_regions
 
 Node = Any
@@ -105,6 +107,20 @@ def with_layout(buffer: Node) -> Node:
         data_alignment=int(ty.data_alignment),
         offset_factor=int(ty.offset_factor),
     )
+
+
+def unusually_laid_out(tree: Tree) -> list[Node]:
+    """The buffers whose layout is not what TVM gives them by itself; S-TIR has no layouts."""
+
+    def layout(buffer: Node) -> int | None:
+        return None if type_of(buffer).layout is None else structural_hash(type_of(buffer).layout)
+
+    def unusual(buffer: Node) -> bool:
+        # Passes leave buffers with vectors for extents, of which there are no layouts.
+        vectors = any("x" in dtype_of(extent) for extent in array_items(type_of(buffer).shape))
+        return not vectors and layout(buffer) != layout(with_layout(buffer))
+
+    return [] if uses_blocks(tree.func) else list(filter(unusual, buffers_of(tree)))
 
 
 def mapped(func: Node, *callbacks: tuple[Any, Callable[[Node], Node]], params: Sequence[Node] | None = None) -> Node:
