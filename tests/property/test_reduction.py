@@ -181,6 +181,24 @@ def main(A: T.Buffer(({extent},), "float32"), I: T.Buffer((9,), "int32"), B: T.B
 """
 
 
+FILL = """
+@T.prim_func
+def main(A: T.Buffer(("n",), "float32")):
+    n = T.int32()
+    B = T.alloc_buffer(({extent},))
+    for i in range(n):
+        B[i] = A[i]
+"""
+
+
+def test_a_program_that_only_some_sizes_keep_in_bounds_is_not_accepted_as_before() -> None:
+    whole, cut = (
+        HARNESS.accepted(Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(FILL.format(extent=extent))))))
+        for extent in (64, 4)
+    )
+    assert "inputs" in whole and "inputs" not in cut
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_program_that_only_some_inputs_keep_in_bounds_is_not_accepted_as_before(seed: int) -> None:
     whole, cut = (

@@ -21,7 +21,7 @@ JudgeCase = Callable[[Case], Iterable[Finding]]
 
 
 ACCEPTING = frozenset(("types", "form", "text", "meaning", "inputs"))
-"""What may accept a program: the interpreter for some inputs and for the first that were drawn, too."""
+"""What may accept a program: the interpreter too, for some inputs, and for the first that a few seeds give."""
 
 
 class CaseSize(Protocol):

@@ -40,6 +40,9 @@ from tzerlike.tir.reducers.catalogue import REDUCERS
 from tzerlike.tir.seeds import seeds_for
 from tzerlike.tir.typecheck import is_well_typed
 
+_SEEDS = 4
+"""Seeds of inputs, that of the case first, which programs are interpreted under."""
+
 
 class TirHarness(CaseHarness):
     """The harness of tensor IR."""
@@ -125,9 +128,10 @@ class TirHarness(CaseHarness):
 
         def meaning() -> str:
             func = tvm_api.entry_of(tvm_api.load_ir(case.ir))
-            results = interpret_seeded(func, case.input_seed, Effort())[2]
-            # An index that data give and a smaller buffer does not have is in bounds only for inputs that avoid it.
-            return " ".join(["meaning"] * results.defined + ["inputs"] * (results.defined and results.attempts == 1))
+            own, *others = (interpret_seeded(func, case.input_seed + more, Effort())[2] for more in range(_SEEDS))
+            # An index that data or sizes give and a smaller buffer does not have is in bounds for some inputs only.
+            any_inputs = all(results.defined and results.attempts == 1 for results in (own, *others))
+            return " ".join(["meaning"] * own.defined + ["inputs"] * any_inputs)
 
         # One may die of a program that the others take. The interpreter takes longest, for loops that run long.
         judges = (verifiers, reader, meaning) if "meaning" in asked else (verifiers, reader)
