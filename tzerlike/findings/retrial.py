@@ -19,7 +19,7 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.witness import heard
-from tzerlike.findings.bundles.bundle import Bundle
+from tzerlike.findings.bundles.bundle import Bundle, read_record
 from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
 from tzerlike.findings.growth import endless
@@ -64,7 +64,7 @@ def retrial_of(
     `limits` and `effort` are those of a compilation that is looked at, other than the executor's.
     """
     if bundle.probe is not None:
-        return _of_probe(bundle.kind, bundle.probe, bundle.environment, executor, programs)
+        return _of_probe(bundle, bundle.probe, executor, programs)
     return retrial_of_compilation(bundle.kind, executor, oracles, programs, limits, effort)
 
 
@@ -121,16 +121,18 @@ def retrial_of_compilation(
     return Retrial(look, write, layouts, few, tier=lambda finding: tier_of_case(finding, executor, programs))
 
 
-def _of_probe(kind: str, probe: Probe, held: Environment, executor: ForkExecutor, programs: Programs) -> Retrial:
+def _of_probe(bundle: Bundle, probe: Probe, executor: ForkExecutor, programs: Programs) -> Retrial:
+    held = bundle.environment
     look = partial(look_again, executor, probe, held)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
         found = look(finding.case)
         if not found.shows(finding):
             return None
-        return bundle_examined(directory, executor, programs, probe, found, stored, environment)
+        path = bundle_examined(directory, executor, programs, probe, found, stored, environment)
+        return None if path is not None and read_record(path).confirmed.flaky and not bundle.flaky else path
 
     # What is wrong with a schedule may be that it reads fresh memory.
-    few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0],)
+    few = (LAYOUTS[-1],) if bundle.kind == "wrong-code" else (LAYOUTS[0],)
     excluded = probe.excluded(held)
     return Retrial(look, write, few=few, tier=lambda finding: tier_of_look(finding, executor, programs, excluded))
