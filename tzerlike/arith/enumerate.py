@@ -111,6 +111,8 @@ class AssignmentGrid:
             if arg.bad is not None:
                 bad = arg.bad if bad is None else bad | arg.bad
         if op == "Cast":
+            if node.dtype.startswith("bool"):
+                return Column((args[0].values != 0).astype(np.int64), 0, 1, bad)
             return _fitted(args[0].values, args[0].low, args[0].high, node.dtype, bad)
         return _OPERATIONS[op](node.dtype if op not in _COMPARING else node.args[0].dtype, bad, *args)
 

@@ -101,12 +101,14 @@ def wrapped(value: int, dtype: str) -> int:
 
 
 def _cast(value: int, dtype: str, mode: Mode) -> int:
+    if scalar(dtype) == "bool":
+        return int(value != 0)
     low, high = limits(dtype)
     if low <= value <= high:
         return value
     if mode is Mode.STRICT:
         raise Undefined(f"cast to {dtype} loses value")
-    return 1 if scalar(dtype) == "bool" else wrapped(value, dtype)
+    return wrapped(value, dtype)
 
 
 def _truncdiv(values: list[int], dtype: str) -> int:

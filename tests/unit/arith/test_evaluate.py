@@ -64,7 +64,6 @@ UNDEFINED = [
     binary("RShift", 1, 8, "int8"),
     Expr("Cast", "int8", (const(200, "int32"),)),
     Expr("Cast", "uint32", (const(-1, "int32"),)),
-    Expr("Cast", "bool", (const(2, "int32"),)),
     Expr("Ramp", "int8x4", (const(100, "int8"), const(10, "int8"))),
 ]
 
@@ -85,6 +84,13 @@ def test_operands_that_are_not_needed_count_for_the_original_and_not_for_the_ans
     with pytest.raises(Undefined):
         evaluate(node, {})
     assert evaluate(node, {}, Mode.WRAP) == evaluate(node, {}, Mode.UNBOUNDED) == decided.value
+
+
+def test_a_cast_to_bool_is_whether_a_value_is_other_than_zero() -> None:
+    lanes = Expr("Ramp", "int32x4", (const(-2, "int32"), const(1, "int32")))
+    assert evaluate(Expr("Cast", "boolx4", (lanes,)), {}) == (1, 1, 0, 1)
+    assert AssignmentGrid.of(()).evaluate(Expr("Cast", "boolx4", (lanes,))).values.ravel().tolist() == [1, 1, 0, 1]
+    assert evaluate(Expr("Cast", "bool", (const(2, "int32"),)), {}, Mode.UNBOUNDED) == 1
 
 
 def test_if_then_else_evaluates_the_branch_it_takes() -> None:

@@ -159,13 +159,11 @@ class Formula:
 
     def _cast(self, value: IntTerm, dtype: str, mode: Mode) -> IntTerm:
         value = _as_number(value)
-        low, high = counted_range(dtype)
-        inside = _inside(value.bounds, low, high)
-        if mode is Mode.STRICT and not inside:
-            value = self._fit(value, dtype, mode)
         if scalar(dtype) == "bool":
             return IntTerm(value.term != 0, (0, 1), value.fine)
-        return value if inside or mode is Mode.STRICT else self._wrapped(value, dtype)
+        if _inside(value.bounds, *counted_range(dtype)):
+            return value
+        return self._fit(value, dtype, mode) if mode is Mode.STRICT else self._wrapped(value, dtype)
 
     def _product(self, a: IntTerm, b: IntTerm) -> IntTerm:
         if a.number is not None:
