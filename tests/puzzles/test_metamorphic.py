@@ -299,6 +299,7 @@ TWO_WRITERS = (
                 B[vi] = B[vi] + A[vi, vk]
 """
 )
+COUNTS = SUM.replace("A[vi, vk]", "A[vi, 0]")
 PRODUCT = SUM.replace("T.{dtype}(0)", "T.{dtype}(1)").replace("B[vi] + A", "B[vi] * A")
 FROM_MEMORY = SUM.replace("T.{dtype}(0)", "A[vi, 7]")
 
@@ -312,6 +313,7 @@ UNDOCUMENTED: dict[str, tuple[str, Steps]] = {
         lambda sch: sch.reindex("sum", ("read", 0)),
     ),
     "padding of what is no sum": (PRODUCT, lambda sch: sch.pad_einsum("sum", [1, 3])),
+    "padding of an axis that no buffer has": (COUNTS, lambda sch: sch.pad_einsum("sum", [1, 3])),
 }
 
 

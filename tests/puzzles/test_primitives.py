@@ -267,6 +267,7 @@ for i, j in T.grid(8, 8):
 """,
 )
 PADDED = FLAT.replace("A[vi, vj]", "T.if_then_else(vi < 6, A[vi, vj], T.float32(0))")
+CHOSEN = FLAT.replace("A[vi, vj]", "T.if_then_else(vi < 6, T.float32(0), A[vi, vj])")
 
 
 def through_a_cache(schedule: Any) -> None:
@@ -281,6 +282,7 @@ def through_a_cache(schedule: Any) -> None:
     [
         (SUM_OF_TWO, lambda s: s.reverse_compute_inline(s.get_sblock("b")), "distinct atomic variables"),
         (FLAT, through_a_cache, "match padding pattern"),
+        (CHOSEN, through_a_cache, "match padding pattern"),
         (PADDED, through_a_cache, ""),
         (BY_TILES, lambda s: s.cache_write(s.get_sblock("b"), 0, "local"), ""),
     ],

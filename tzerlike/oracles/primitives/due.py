@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, is_variable, structural_walk, tirx, tvm
+from tzerlike.tir.odd.expressions import is_fixed
 
 
 def refusal_due(schedule: Any, primitive: str, arguments: Sequence[Any]) -> str:
@@ -47,8 +48,13 @@ def _pads_nothing(block: Any, arguments: Sequence[Any]) -> bool:
     if type(store) is not tirx.BufferStore:
         return True
     value = store.value
-    chosen = type(value) is tvm.ir.Call and str(getattr(value.op, "name", "")).endswith(".if_then_else")
-    return not chosen and type(value) is not tirx.Select
+    if type(value) is tirx.Select:
+        padding = value.false_value
+    elif type(value) is tvm.ir.Call and str(getattr(value.op, "name", "")).endswith(".if_then_else"):
+        padding = array_items(value.args)[2]
+    else:
+        return True
+    return not is_fixed(padding)
 
 
 def _among(var: Any, others: Sequence[Any]) -> bool:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_equal, structural_walk, tirx, tvm
+from tzerlike.tir.node import key, variables_in
 from tzerlike.tir.scope import REDUCTION_AXIS
 from tzerlike.tir.tree import Site, Tree
 
@@ -75,9 +76,15 @@ def _in_a_pipeline_of_stages(tree: Tree, target: Site, arguments: Sequence[Any])
 
 
 def _sum_of_products(tree: Tree, target: Site, arguments: Sequence[Any]) -> bool:
-    """Whether zeros may be added to a sum. What reduces nothing is cut back to what it was, whatever the padding."""
+    """Whether zeros may be added to a sum, along axes that buffers have. What reduces nothing is cut back to what it
+    was, whatever the padding."""
     block, store = target.node, target.node.body
     if type(store) is not tirx.BufferStore:
+        return False
+    reads_and_writes = (*array_items(block.reads), *array_items(block.writes))
+    indices = [item.min for region in reads_and_writes for item in array_items(region.region)]
+    used = {key(var) for index in indices for var in variables_in(index)}
+    if any(key(axis.var) not in used for axis in array_items(block.iter_vars)):
         return False
     if not any(int(axis.iter_type) == REDUCTION_AXIS for axis in array_items(block.iter_vars)):
         return True
