@@ -5,6 +5,7 @@ Plain values, a part of an Observation, in JSON both ways; numbers of a Differen
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -76,6 +77,13 @@ class Difference:
     size: Whole
     nature: Text
     kept: Whole = 0
+
+    @property
+    def only_finite(self) -> bool:
+        """Whether no more is sure of the element than that it is finite, and it is not."""
+        if self.nature not in ("nan", "infinity"):
+            return False
+        return math.isfinite(float(self.expected)) and abs(float(self.expected)) <= float(self.bound)
 
     def __str__(self) -> str:
         if self.nature == "outside":

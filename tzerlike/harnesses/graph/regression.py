@@ -164,6 +164,8 @@ def _comparison(expected: ExpectedOutput, difference: Difference) -> tuple[str, 
     bound = np.broadcast_to(np.asarray(expected.bound, np.float64), what.shape)
     if difference.nature == "shape":
         return "", f"got = np.zeros({what.shape})\n", f"assert got.shape == {what.shape}\n"
+    if difference.only_finite:
+        return "", f"got = np.zeros({what.shape})\n", "assert np.isfinite(got).all()\n"
     if what.size > _INLINE:
         place, value = f"got[{', '.join(map(str, here))}]", number_source(what[here])
         return "", f"{place} = {value}\n", f"assert abs(float({place}) - {value}) <= {number_source(bound[here])}\n"
