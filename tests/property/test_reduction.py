@@ -82,6 +82,18 @@ def main(A: T.Buffer((64,), "int32"), n: T.int32):
     for i in T.serial(T.truncmod(n, 1) % 8 + 1):
         A[i] = A[i] // T.max(A[i + n % 8], 1)
 ''',
+    "unfolded": '''
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((2,), "int32")):
+    with T.sblock("root"):
+        T.reads()
+        T.writes()
+        with T.sblock("tile"):
+            T.reads(A[T.Mul(0, 1)])
+            T.writes(A[1])
+            B = T.match_buffer(A[T.Mul(0, 1)], (1,), "int32")
+            A[1] = B[0]
+''',
 }  # fmt: skip
 
 VIEW = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from tzerlike.arith.claims import Counterexample, refute
 from tzerlike.arith.enumerate import AssignmentGrid, Mask
 from tzerlike.arith.model import Expr, Problem
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.core.frames import function_name
+from tzerlike.core.frames import cpp_frames, function_name
 from tzerlike.core.observation import Frame, message_template
 from tzerlike.core.refused import Refusal, nameless, refusal_in
 from tzerlike.systems import tvm_api, under_test
@@ -148,6 +147,4 @@ def _refused(error: Exception) -> AnalysisOutcome:
     """MemoryError when that is what TVM says."""
     if isinstance(error, MemoryError) or "bad_alloc" in str(error):
         raise MemoryError from error
-    frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
-    names = [name for name in frames if "::" in name]
-    return AnalysisOutcome(error=f"{type(error).__name__}: {error}", frames=tuple(reversed(names))[:_FRAMES])
+    return AnalysisOutcome(error=f"{type(error).__name__}: {error}", frames=tuple(cpp_frames(error)[:_FRAMES]))

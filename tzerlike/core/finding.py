@@ -38,8 +38,8 @@ class Signed:
     analyzer, which all passes share, is the check and where it stands; a program that comes back from its text as
     another is the field that does. `place` is the same since scheme 8 for what failed at a node that a visitor had come
     to: the kind of node, and the functions at work on it, wherever it stands. `effect` is, since scheme 9, the same for
-    wrong code of which it is known what the guilty pass does: whether a wrong value is the first one, not a number or
-    infinite is chance.
+    wrong code of which the guilty pass is known, with what that does: whether a wrong value is the first one, not a
+    number or infinite is chance.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """

@@ -1,14 +1,36 @@
-"""Stack frames as a part of signatures."""
+"""The C++ frames that an exception came through, and their names as a part of signatures."""
 
 from __future__ import annotations
 
 import re
+import traceback
+
+_AT = " at "
+_ABOVE_SOURCES = re.compile(r"^.*?/(?=(?:src|include|3rdparty|ffi)/)")
+_NO_LINE = "<unknown>"
+
+
+def cpp_frames(error: BaseException) -> list[str]:
+    """The C++ functions that an exception came through, from the innermost out, each with its file and line where TVM
+    says them: `tvm::A::f(int) at src/a.cc:7`."""
+    frames = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name, file = frame.f_code.co_name, frame.f_code.co_filename
+        if "::" in name:
+            frames.append(name if file == _NO_LINE else f"{name}{_AT}{_ABOVE_SOURCES.sub('', file)}:{line}")
+    return frames[::-1]
+
+
+def place_in(frame: str) -> str:
+    """The file and line that a frame has, "" where it has none."""
+    return frame.rpartition(_AT)[2] if _AT in frame else ""
 
 
 def function_name(signature: str) -> str:
     """Return the qualified name in a C++ signature: `virtual void tvm::A::f(int) const` is `tvm::A::f`.
 
-    What is no signature stays as it is.
+    What is no signature stays as it is, but for its place.
     """
+    signature, _, _ = signature.partition(_AT)
     head, parenthesis, _ = signature.partition("(")
     return head.rpartition(" ")[2] if parenthesis and re.fullmatch(r"[\w:~]+", head.rpartition(" ")[2]) else signature

@@ -22,7 +22,6 @@ from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.wording import inputs_text
-from tzerlike.findings.reduction import REDUCED
 from tzerlike.findings.reduction.place import reduced_in
 
 REPORT = "report.md"
@@ -42,9 +41,12 @@ def report_of(path: Path) -> str:
 
 
 def refresh_report(path: Path) -> None:
-    """Write a bundle's report.md anew, whole or not at all."""
-    if harness_of(path).has_cases:
-        write_atomic(path / REPORT, report_of(path))
+    """Write a bundle's report.md anew, and that of its reduced bundle, each whole or not at all."""
+    if not harness_of(path).has_cases:
+        return
+    text, reduced = report_of(path), reduced_in(path)
+    for place in (path, reduced) if reduced is not None else (path,):
+        write_atomic(place / REPORT, text)
 
 
 def _subject(path: Path) -> Subject:
@@ -62,7 +64,6 @@ def _subject(path: Path) -> Subject:
         script=_script(best),
         test=_text(test) if test.exists() else "",
         guilt=_guilt(record, reduced is not None, bundle),
-        folder="" if reduced is None else f"{REDUCED}/",
         original_lines=len(_script(path).splitlines()) if reduced is not None else 0,
         memcheck=_text(memcheck) if memcheck.exists() else "",
         tier=tier_of(record, bundle),

@@ -53,7 +53,7 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     deed = () if results.deed[:1] == (LEFTOVER,) else results.deed
     bare = (*where, *(without_dtype(how) if deed else how))
     by_chance = blamed.difference is not None and blamed.difference.nature in _BY_CHANCE
-    effect = (*where, *deed) if deed and by_chance else ()
+    effect = (*where, *(results.deed or (how[0], "value"))) if results.guilty and by_chance else ()
     return Finding("wrong-code", (*where, *how), case, observation, marks=deed, bare=bare, effect=effect)
 
 

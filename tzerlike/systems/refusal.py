@@ -5,10 +5,10 @@ Whatever TVM raises while we ask it for something becomes a `CompilerRefused`; a
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tzerlike.core.frames import cpp_frames
 from tzerlike.core.observation import Exit
 
 _T = TypeVar("_T")
@@ -30,11 +30,10 @@ class CompilerRefused(Exception):
 
     def record(self) -> dict[str, Any]:
         """Return the record of a case that ended with this: exit, message, C++ frames from the innermost out."""
-        names = [frame.name for frame in traceback.extract_tb(self.cause.__traceback__) if "::" in frame.name]
         return {
             "exit": (Exit.OOM if self.exhausted else Exit.REJECTED).value,
             "message": self.message,
-            "backtrace": list(reversed(names))[:32],
+            "backtrace": cpp_frames(self.cause)[:32],
         }
 
     @property

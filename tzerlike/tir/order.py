@@ -18,10 +18,10 @@ from tzerlike.core.dtypes import parse
 from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import array_items, params_of, s_tir, tirx, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, tirx, type_of
 from tzerlike.tir.node import is_nop, key
 from tzerlike.tir.reducers.program import buffers_of, program_of, unusually_laid_out
-from tzerlike.tir.scope import SERIAL, constant_int
+from tzerlike.tir.scope import SERIAL, constant_int, shape_variables
 from tzerlike.tir.tree import Kind, Tree
 
 DEFAULT = ContextConfig()
@@ -68,7 +68,6 @@ def _options(case: Case) -> int:
         config.opt_level != DEFAULT.opt_level,
         config.pipeline != DEFAULT.pipeline,
         case.target != DEFAULT_TARGET,
-        case.input_seed != 0,
     )
     arguments = sum(1 + (usual_argument(spec.name, name) != value) for spec in case.passes for name, value in spec.args)
     return len(config.options) + len(config.disabled_passes) + arguments + sum(unusual)
@@ -111,7 +110,11 @@ def _program_size(ir: str) -> tuple[int, int, int, int, int]:
         nodes += len(getattr(node, "annotations", None) or ())
     func = tree.func
     buffers = buffers_of(tree)
-    nodes += len(params_of(func)) + len(func.attrs or ()) + sum(map(_trimmings, buffers))
+    params = params_of(func)
+    nodes += len(
+        {key(one) for param in params for one in (param, *(shape_variables(param) if is_buffer(param) else ()))}
+    )
+    nodes += len(func.attrs or ()) + sum(map(_trimmings, buffers))
     nodes += len(unusually_laid_out(tree))
     dtypes.update(str(type_of(buffer).dtype.dtype) for buffer in buffers)
     numbers: list[int] = []

@@ -269,7 +269,7 @@ def test_what_does_not_always_show_is_no_promise() -> None:
 
 
 def test_a_reduced_program_says_what_it_was() -> None:
-    told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80, folder="reduced/")
+    told = replace(subject("wrong-code", wrong(), test="def test_x(): pass"), original_lines=80)
     assert "The program was reduced from 80 lines to 3." in report(told)
     assert "With the attached `test_regression.py`" in report(replace(told, test="x = 1\n" * 999))
     for_a_gpu = replace(told, test="log = nvrtc_log(source)\n")
@@ -379,7 +379,7 @@ def test_a_script_has_what_it_reads_inside_where_a_reader_has_the_issue_alone() 
 
 @pytest.mark.parametrize("tier", [0, 1, 2])
 def test_no_word_of_ours_is_in_a_report(tier: int) -> None:
-    text = report(replace(subject("wrong-code", wrong()), tier=tier, folder="reduced/", repro="import tvm\n"))
+    text = report(replace(subject("wrong-code", wrong()), tier=tier, repro="import tvm\n"))
     assert not re.search(r"[Tt]ier \d|odd form|reduced/|report\.md", text)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
+from tzerlike.core.frames import place_in
 from tzerlike.core.observation import Frame
 from tzerlike.systems import under_test
 
@@ -73,7 +74,8 @@ def trace(frames: Sequence[Frame]) -> list[str]:
             lines.append(f"... {skipped} unnamed or generic frame{'s' * (skipped > 1)}")
         skipped = 0
         shown.add(name)
-        lines.append(name)
+        place = place_in(frame.function)
+        lines.append(f"{name} ({place})" if place else name)
     return lines if shown else [_plain_name(frame.function) for frame in own[:4] if frame.function != "unmapped"]
 
 

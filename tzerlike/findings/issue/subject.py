@@ -30,8 +30,8 @@ class Subject:
 
     `repro` is the text of its repro.py. `runs` and `same` count the confirming runs and those that showed it again.
     `script` is the program's TVMScript, "" where TVM cannot print it; `test` the text of the regression test, ""
-    where there is none. `folder` is the place of both in the bundle, and `original_lines` the length of the program
-    that was found, where they are reduced ones. `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
+    where there is none. `original_lines` is the length of the program that was found, where these are of a reduced one.
+    `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
     "" where it was not asked; `witness` what the second reading of the program says, None where it was not asked.
     `inputs` is what the program ran on and what it computes, "" where that is long; `files` are those of the bundle
     that its scripts read, by name.
@@ -48,7 +48,6 @@ class Subject:
     script: str
     test: str = ""
     guilt: Guilt | None = None
-    folder: str = ""
     original_lines: int = 0
     memcheck: str = ""
     tier: int = 0

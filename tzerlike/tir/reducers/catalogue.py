@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from tzerlike.core.case import Case
 from tzerlike.core.shrink import Reducer
 from tzerlike.tir.reducers import buffers, expressions, names, statements
+from tzerlike.tir.reducers.joint import JOINT
 from tzerlike.tir.reducers.plan import PLAN
 from tzerlike.tir.reducers.program import ProgramReducer, on_program
 
@@ -28,6 +29,7 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "constant-values": expressions.constant_values,
     "smaller-blocks": statements.smaller_blocks,
     "simpler-expressions": expressions.simpler_expressions,
+    "folded": expressions.folded,
     "smaller-buffers": buffers.smaller_buffers,
     "plainer-buffers": buffers.plainer_buffers,
     "without-attributes": statements.without_attributes,
@@ -37,5 +39,9 @@ PROGRAM: Mapping[str, ProgramReducer] = {
 }
 """What changes the program, by name."""
 
-REDUCERS: Mapping[str, Reducer[Case]] = {**PLAN, **{name: on_program(reducer) for name, reducer in PROGRAM.items()}}
+REDUCERS: Mapping[str, Reducer[Case]] = {
+    **PLAN,
+    **{name: on_program(reducer) for name, reducer in PROGRAM.items()},
+    **JOINT,
+}
 """All reducers by name."""

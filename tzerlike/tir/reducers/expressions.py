@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import add, mul, sub
 from typing import Any
 
 from tzerlike.core.shrink import spans
@@ -23,6 +24,7 @@ from tzerlike.tir.order import simpler_numbers
 from tzerlike.tir.reducers.program import Make, mapped, number, scalar_type
 from tzerlike.tir.tree import Kind, Site, Tree
 
+_FOLDED: Mapping[Any, Callable[[int, int], int]] = {tirx.Add: add, tirx.Sub: sub, tirx.Mul: mul}
 _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 
@@ -87,6 +89,17 @@ def simpler_expressions(tree: Tree) -> Iterator[Make]:
     for site in sites:
         for node in _parts(tree, site)[1]:
             yield partial(tree.replace, site, node)
+
+
+def folded(tree: Tree) -> Iterator[Make]:
+    """Numbers in place of sums and products of numbers, in shapes and regions too, which are no places of the tree."""
+    yield lambda: mapped(tree.func, *((kind, partial(_of_numbers, by)) for kind, by in _FOLDED.items()))
+
+
+def _of_numbers(by: Callable[[int, int], int], node: Any) -> Any:
+    if type(node.a) is not tirx.IntImm or type(node.b) is not tirx.IntImm:
+        return node
+    return tirx.IntImm(dtype_of(node), by(int(node.a.value), int(node.b.value)))
 
 
 def _repeated(sites: list[Site]) -> Iterator[list[Site]]:

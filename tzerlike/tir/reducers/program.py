@@ -47,12 +47,13 @@ def on_program(reducer: ProgramReducer) -> Reducer[Case]:
 
     def changed(case: Case) -> Iterator[Attempt[Case]]:
         for make in reducer(Tree(program_of(case.ir))):
-            yield partial(_with_program, case, make)
+            yield partial(with_program, case, make)
 
     return changed
 
 
-def _with_program(case: Case, make: Make) -> Case | None:
+def with_program(case: Case, make: Make) -> Case | None:
+    """The case with the function that `make` makes; None where TVM has no such program."""
     try:
         func = make()
         if func is None or not _indexed_right(func):
@@ -61,7 +62,6 @@ def _with_program(case: Case, make: Make) -> Case | None:
     except Exception as error:
         if not tvm_api.raised_by_tvm(error):
             raise
-        # TVM has no such program.
         return None
 
 

@@ -159,7 +159,7 @@ def _without_let(tree: Tree, site: Site) -> Any:
 
 def plainer(tree: Tree) -> Iterator[Make]:
     """Serial loops without steps, without annotations; blocks without annotations, initialisation or predicate."""
-    yield partial(_all_plain, tree)
+    yield partial(all_plain, tree)
     for site in tree.sites:
         node = site.node
         kind = type(node)
@@ -185,7 +185,9 @@ def _with_node(tree: Tree, site: Site, make: Make) -> Any:
     return None if node is None else tree.replace(site, node)
 
 
-def _all_plain(tree: Tree) -> Any:
+def all_plain(tree: Tree) -> Any:
+    """The function with serial loops alone, without annotations."""
+
     def change(site: Site, node: Any) -> Any:
         if type(node) is tirx.For:
             return loop_with(node, kind=SERIAL, thread_binding=None, annotations={}, step=None)
