@@ -41,13 +41,13 @@ def buffer(dtype: str = "int32") -> Any:
     return tirx.decl_buffer((4,), dtype, "b")
 
 
-def block(axis: str, extent: str, value: str) -> Any:
+def block(axis: str, extent: str, value: Any) -> Any:
     point = var(axis)
     domain = tvm.ir.Range.from_min_extent(number(0, axis), forced(axis, lambda p: p + number(0, axis), var(extent)))
     made = forced(
         axis, lambda p: tirx.IterVar(tvm.ir.Range.from_min_extent(number(0, axis), p), point, 0), domain.extent
     )
-    return s_tir.SBlockRealize([var(value)], True, s_tir.SBlock([made], [], [], "b", tirx.Evaluate(number(0))))
+    return s_tir.SBlockRealize([value], True, s_tir.SBlock([made], [], [], "b", tirx.Evaluate(number(0))))
 
 
 NOTHING = tirx.Evaluate(number(0))
@@ -102,8 +102,12 @@ ILL_TYPED: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "condition",
         lambda: forced("bool", lambda p: tirx.IfThenElse(p, NOTHING, None), var("boolx4")),
     ),
-    "axis with another value": ("axis", lambda: block("int32", "int32", "int64")),
-    "axis over another domain": ("axis", lambda: block("int64", "int32", "int64")),
+    "axis with another value": ("axis", lambda: block("int32", "int32", var("int64"))),
+    "axis over another domain": ("axis", lambda: block("int64", "int32", var("int64"))),
+    "axis of a sum of two widths": (
+        "operands",
+        lambda: block("int32", "int32", forced("int32", lambda p: tirx.Add(var("int32"), p), var("int64"))),
+    ),
     "arms of two widths": (
         "call",
         lambda: called("prim.if_then_else", "int32", var("bool"), var("int32"), var("int64")),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, tirx, type_of
+from tzerlike.systems.tvm_api import array_items, structural_equal, tirx, type_of
+from tzerlike.tir.node import dtype_of
 
 
 def like(
@@ -35,3 +36,14 @@ def like(
         offset_factor=int(ty.offset_factor) if factor is None else factor,
         layout=layout,
     )
+
+
+def usual_offset(buffer: Any) -> Any:
+    """The offset that TVM gives a buffer of this shape by itself, and does not print: 0 of the dtype of its extents."""
+    shape = array_items(type_of(buffer).shape)
+    return tirx.IntImm(dtype_of(shape[0]).partition("x")[0] if shape else "int64", 0)
+
+
+def has_usual_offset(buffer: Any) -> bool:
+    """Whether a buffer has the offset that TVM gives one by itself."""
+    return structural_equal(type_of(buffer).elem_offset, usual_offset(buffer))

@@ -19,6 +19,7 @@ from tzerlike.passes.catalog import discover
 from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, tirx, type_of
+from tzerlike.tir.buffers import has_usual_offset
 from tzerlike.tir.node import is_nop, key
 from tzerlike.tir.reducers.program import buffers_of, program_of, unusually_laid_out
 from tzerlike.tir.scope import SERIAL, constant_int, shape_variables
@@ -156,7 +157,7 @@ def _trimmings(buffer: Any) -> int:
     """What there is to a buffer besides its name: dimensions, strides, offset, memory, alignment."""
     ty = type_of(buffer)
     odd = (
-        constant_int(ty.elem_offset) != 0,
+        not has_usual_offset(buffer),
         str(ty.storage_scope) != "global",
         int(ty.data_alignment) != USUAL_ALIGNMENT,
         int(ty.offset_factor) != 1,

@@ -18,7 +18,7 @@ from tzerlike.systems.tvm_api import (
     tvm,
     type_of,
 )
-from tzerlike.tir.buffers import like
+from tzerlike.tir.buffers import has_usual_offset, like, usual_offset
 from tzerlike.tir.node import dtype_of, key, seq, variables_in
 from tzerlike.tir.order import USUAL_ALIGNMENT, extents_below
 from tzerlike.tir.reducers.program import (
@@ -88,13 +88,12 @@ def plainer_buffers(tree: Tree) -> Iterator[Make]:
     """Buffers without strides, offset, alignment or memory of their own, with the usual layout."""
     if unusual := unusually_laid_out(tree):
         yield lambda: with_values(tree.func, {key(buffer): with_layout(buffer) for buffer in unusual})
-    zero = tirx.IntImm("int32", 0)
     for buffer in buffers_of(tree):
         ty = type_of(buffer)
-        plain = dict(strides=[], offset=zero, factor=1, alignment=USUAL_ALIGNMENT, scope="global")
+        plain = dict(strides=[], offset=usual_offset(buffer), factor=1, alignment=USUAL_ALIGNMENT, scope="global")
         odd = {
             "strides": bool(array_items(ty.strides)),
-            "offset": constant_int(ty.elem_offset) != 0,
+            "offset": not has_usual_offset(buffer),
             "factor": int(ty.offset_factor) != 1,
             "alignment": int(ty.data_alignment) != USUAL_ALIGNMENT,
             "scope": str(ty.storage_scope) != "global",

@@ -96,16 +96,24 @@ def _declaration(checker: TypeChecker, node: Any) -> None:
 
 
 def _realize(checker: TypeChecker, node: Any) -> None:
-    given = checker.dtypes(node.iter_values)
+    given = []
+    for place, value in enumerate(array_items(node.iter_values)):
+        try:
+            given.append(checker.dtype(value))
+        except BadType as bad:
+            raise bad.at(_binding(node, place)) from None
     axes = [checker.stated(axis.var) for axis in array_items(node.block.iter_vars)]
     if given != axes:
         wrong = next(place for place, (axis, value) in enumerate(zip(axes, given, strict=True)) if axis != value)
-        axis, value = array_items(node.block.iter_vars)[wrong], array_items(node.iter_values)[wrong]
-        place = f"the axis {axis.var.name} = {value} of the block {node.block.name_hint}"
-        raise BadType("axis", f"axes of {', '.join(axes)} for {', '.join(given)}", place)
+        raise BadType("axis", f"axes of {', '.join(axes)} for {', '.join(given)}", _binding(node, wrong))
     predicate = checker.dtype(node.predicate)
     require(predicate == "bool", "condition", f"SBlockRealize of {predicate}")
     checker.visit(node.block)
+
+
+def _binding(node: Any, place: int) -> str:
+    axis, value = array_items(node.block.iter_vars)[place], array_items(node.iter_values)[place]
+    return f"the axis {axis.var.name} = {value} of the block {node.block.name_hint}"
 
 
 def _block(checker: TypeChecker, node: Any) -> None:
