@@ -76,7 +76,7 @@ def test_ill_typed_statements_break_their_rule(name: str) -> None:
     [
         ("buffer of a negative extent", "the buffer b"),
         ("axis with another value", "the axis v = v of the block b"),
-        ("axis of a sum of two widths", "the axis v = v + v_1 of the block b"),
+        ("axis of a sum of two widths", "the axis v = T.Add(v, v_1) of the block b"),
         ("sum of two widths", ""),
     ],
 )

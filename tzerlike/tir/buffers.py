@@ -46,4 +46,4 @@ def usual_offset(buffer: Any) -> Any:
 
 def has_usual_offset(buffer: Any) -> bool:
     """Whether a buffer has the offset that TVM gives one by itself."""
-    return structural_equal(type_of(buffer).elem_offset, usual_offset(buffer))
+    return bool(structural_equal(type_of(buffer).elem_offset, usual_offset(buffer)))
