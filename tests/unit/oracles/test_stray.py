@@ -8,7 +8,7 @@ import pytest
 import tvm
 from tvm import s_tir
 
-from tzerlike.oracles.schedules.stray import STRAY
+from tzerlike.oracles.schedules.stray import stray_source
 from tzerlike.systems import tvm_api
 
 SUM = """
@@ -143,5 +143,5 @@ def schedule_of(script: str) -> Any:
 
 def stray(module: Any, declared: bool = False) -> str:
     names: dict[str, Any] = {"tvm": tvm}
-    exec(STRAY, names)
-    return str(names["stray"](module, declared))
+    exec(stray_source(declared), names)
+    return str(names["stray"](module))

@@ -28,7 +28,7 @@ from tzerlike.oracles.metamorphic import LIES, OTHER_VALUES
 from tzerlike.oracles.primitives.script import ill_typed_source
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.examiner import UNDECLARED, UNSAID, intrinsics_in
-from tzerlike.oracles.schedules.stray import STRAY, STRAYING
+from tzerlike.oracles.schedules.stray import STRAYING, stray_source
 
 _USUAL = "llvm"
 """The target that a test is built for where that will do."""
@@ -109,13 +109,12 @@ def _of_course(
 ) -> Regression:
     """The test of what the program does, without running it; cured is that of one step less."""
     program, lies = pieces_of(script), finding.observation.message.startswith(LIES)
-    found = f"stray({SCHEDULE}.mod{', declared=True' * lies})"
 
     def written(steps: Sequence[str]) -> str:
-        body = "\n".join((schedule_of("Module", steps), *_or_refused(steps), f'assert {found} == ""\n'))
+        body = "\n".join((schedule_of("Module", steps), *_or_refused(steps), f'assert stray({SCHEDULE}.mod) == ""\n'))
         name = f"schedule_{snake_case(finding.observation.pass_name)}_{'regions' if lies else 'undefined'}"
         imports = ["import contextlib", "from tvm import s_tir", *program.imports]
-        return pytest_file(name, [program.inside, intrinsics, body], imports, [STRAY, program.outside])
+        return pytest_file(name, [program.inside, intrinsics, body], imports, [stray_source(lies), program.outside])
 
     return Regression(written(steps), written(fewer))
 

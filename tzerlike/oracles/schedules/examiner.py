@@ -24,7 +24,7 @@ from tzerlike.oracles.metamorphic import DIFF, HELD, LIES, OTHER_VALUES, judge_m
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedules.alone import LOOKS, lay_last_alone
 from tzerlike.oracles.schedules.judge import MAKERS, SAME, SUSPECT, due_to_schedule, judge_mutation, judge_trace
-from tzerlike.oracles.schedules.stray import STRAY
+from tzerlike.oracles.schedules.stray import stray_source
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.optional import LEVELS
@@ -244,7 +244,7 @@ from tvm import s_tir
 
 {stray}
 
-found = stray(module{declared})
+found = stray(module)
 print(found or "the bug does not show")
 sys.exit(1 if found else 0)
 '''
@@ -265,9 +265,9 @@ def _repro(finding: Finding, pieces: Pieces, *, trace: str, calls: Sequence[str]
     rule, texts = message.partition(":")[0], {"title": pieces.title, "program": pieces.program, "steps": steps}
     if rule == LIES and UNSAID in message:
         return _LIES.format(**texts, undeclared=UNDECLARED)
-    if STRAY in pieces.test:
-        more, declared = (_BEYOND, ", declared=True") if rule == LIES else ("", "")
-        return _STRAYS.format(**texts, stray=STRAY, more=more, declared=declared)
+    stray = stray_source(rule == LIES)
+    if stray in pieces.test:
+        return _STRAYS.format(**texts, stray=stray, more=_BEYOND * (rule == LIES))
     behaviour = _BEHAVIOUR + message
     return pieces.run(behaviour + _CHANCE * (rule not in (OTHER_VALUES, LIES)), steps, parameters, "[module]")
 

@@ -10,7 +10,7 @@ from tzerlike.oracles.metamorphic import PADDING, UNINITIALISED
 STRAYING: Final = (UNINITIALISED, PADDING, "out-of-bounds", "block-domain")
 """The rules of tzerlike.oracles.metamorphic that the function knows."""
 
-STRAY: Final = '''\
+_STRAY: Final = '''\
 OPERATORS = {
     "Add": lambda a, b: a + b, "Sub": lambda a, b: a - b, "Mul": lambda a, b: a * b,
     "FloorDiv": lambda a, b: a // b, "FloorMod": lambda a, b: a % b, "Min": min, "Max": max,
@@ -30,25 +30,28 @@ def value(expr, at):
     return not value(expr.a, at) if type(expr).__name__ == "Not" else at[expr.name]
 
 
-def stray(program, declared=False):
+def stray(program):
     """The first thing that a program does and may not: an index out of bounds, an axis outside its domain, a read of
-    what nobody has written, or, with `declared`, an access that a block around it does not declare; "" where there is
-    none."""
-    allocated, written, around = set(), set(), []
+    what nobody has written; "" where there is none."""  #-
+    what nobody has written, an access that a block around it does not declare; "" where there is none."""  #+
+    allocated, written = set(), set()
+    around = []  #+
 
-    def undeclared(buffer, index, stored):
-        for block, inside in reversed(around):
-            if any(buffer.same_as(own) for own in block.alloc_buffers):
-                return None
-            regions = [one for one in (*block.writes, *(() if stored else block.reads)) if buffer.same_as(one.source)]
-            if not any(
-                all(0 <= i - value(part.min, inside) < value(part.extent, inside) for i, part in zip(index, one.region))
-                for one in regions
-            ):
-                return block.name_hint
-        return None
-
-    def place(buffer, indices, at, stored=False):
+    def undeclared(buffer, index, stored):  #+
+        for block, inside in reversed(around):  #+
+            if any(buffer.same_as(own) for own in block.alloc_buffers):  #+
+                return None  #+
+            named = block.writes if stored else [*block.writes, *block.reads]  #+
+            regions = [zip(index, one.region) for one in named if buffer.same_as(one.source)]  #+
+            if not any(  #+
+                all(0 <= i - value(part.min, inside) < value(part.extent, inside) for i, part in region)  #+
+                for region in regions  #+
+            ):  #+
+                return block.name_hint  #+
+        return None  #+
+  #+
+    def place(buffer, indices, at):  #-
+    def place(buffer, indices, at, stored=False):  #+
         for one in indices:
             read(one, at)
         try:
@@ -57,8 +60,8 @@ def stray(program, declared=False):
             return buffer.name, None
         if not all(0 <= one < int(extent) for one, extent in zip(index, buffer.shape)):
             raise IndexError(f"{buffer.name} of shape {list(buffer.shape)} at {list(index)}")
-        if declared and (block := undeclared(buffer, index, stored)):
-            raise IndexError(f"block {block} does not declare {buffer.name} at {list(index)}")
+        if block := undeclared(buffer, index, stored):  #+
+            raise IndexError(f"block {block} does not declare {buffer.name} at {list(index)}")  #+
         return buffer.name, index
 
     def read(expr, at):
@@ -94,7 +97,8 @@ def stray(program, declared=False):
                 run(arm, at)
         elif kind == "BufferStore":
             read(stmt.value, at)
-            written.add(cell := place(stmt.buffer, stmt.indices, at, True))
+            written.add(cell := place(stmt.buffer, stmt.indices, at))  #-
+            written.add(cell := place(stmt.buffer, stmt.indices, at, stored=True))  #+
             if cell[1] is None:
                 allocated.discard(cell[0])
         elif kind == "SBlockRealize":
@@ -108,14 +112,14 @@ def stray(program, declared=False):
                     raise IndexError(f"axis {axis.var.name} of block {block.name_hint} is {number}")
             allocated.update(buffer.name for buffer in block.alloc_buffers)
             reduced = [axis for axis in block.iter_vars if int(axis.iter_type) == 2]
-            root = not (at or block.iter_vars or block.reads or block.writes)
-            if not root:
-                around.append((block, inside))
+            root = not (at or block.iter_vars or block.reads or block.writes)  #+
+            if not root:  #+
+                around.append((block, inside))  #+
             if block.init is not None and all(inside[a.var.name] == value(a.dom.min, at) for a in reduced):
                 run(block.init, inside)
             run(block.body, inside)
-            if not root:
-                around.pop()
+            if not root:  #+
+                around.pop()  #+
         else:
             assert kind == "Evaluate", f"{kind} is not followed"
             read(stmt.value, at)
@@ -127,3 +131,10 @@ def stray(program, declared=False):
     return ""
 '''
 """Its definition, which takes `tvm` alone. It fails on programs whose course is decided by more than loops and axes."""
+
+
+def stray_source(declared: bool) -> str:
+    """The source of a function `stray`, which returns what a program does that it may not; with `declared` blocks have
+    to declare what they access, too."""
+    kept, others = ("  #+", "  #-") if declared else ("  #-", "  #+")
+    return "".join(f"{line.removesuffix(kept)}\n" for line in _STRAY.splitlines() if not line.endswith(others))
