@@ -23,6 +23,7 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.passes.naming import short_name
 
 REPORT = "report.md"
 
@@ -95,8 +96,10 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     bisection = read_bisection(record.path)
     if bisection is None or not bisection.guilty or bisection.signature != record.signature:
         return None
-    told = _TOLD.get(bisection.change, "")
+    told, results = _TOLD.get(bisection.change, ""), bundle.observation.results
     if bundle.observation.origin is not None and not bisection.diff:
+        return None
+    if bisection.change is Change.NONE and results is not None and short_name(bisection.guilty) == results.guilty:
         return None
     what = told or bisection.what + bisection.where * (not _shown_by_both(bundle))
     if bisection.reduced != reduced:

@@ -27,7 +27,7 @@ def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None
     text = report(told)
     assert headline(told) == "[Bug][TIR] Wrong code: B[0, 2] is 8, not 7"
     assert "`B[0, 2]` is 7." in text
-    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. The baseline build (no optimization: LLVM level 0" in text
+    assert "B[0, 2] is 8, not 7; 3 of 12 elements differ. Built without optimization (LLVM level 0" in text
     assert "is right." in text
     assert "def test_x" in text
     assert "A[0] = 1" not in text, "the program is in the test; it is not shown twice"
@@ -499,7 +499,8 @@ def test_what_a_pass_leaves_is_told_in_words() -> None:
     ("tier", "passes", "config", "stage", "words"),
     [
         (1, (), ContextConfig(), Stage.PASSES, "The default pipeline with default options shows it."),
-        (1, (), ContextConfig(), Stage.MUTATE, "A legal schedule is enough to show it."),
+        (1, ("relax.FuseOps",), ContextConfig(), Stage.PASSES, "The passes are those of a pipeline that TVM ships."),
+        (1, (), ContextConfig(), Stage.MUTATE, "Every call above is a legal use of the schedule API."),
         (2, (), ContextConfig(), Stage.PASSES, "Only seen with a program of unusual form."),
         (2, (), ContextConfig(opt_level=2), Stage.PASSES, "Only seen with a program of unusual form."),
     ],

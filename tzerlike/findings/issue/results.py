@@ -67,12 +67,12 @@ def results_in_words(subject: Subject) -> list[str]:
         if subject.case.harness == GRAPH
         else brief(in_words(subject.environment.get("baseline")))
     )
-    baseline = f"baseline build (no optimization: {words})"
+    without = f"without optimization ({words})"
     text += {
-        "both": f" The {baseline} is also wrong.",
-        "optimised": f" The {baseline} is right." if _right(results.baseline) else "",
-        "reference": f" This is the {baseline}"
-        + ("; the optimized one is right." if _right(results.optimised) else "."),
+        "both": f" Built {without} it is wrong too.",
+        "optimised": f" Built {without} it is right." if _right(results.baseline) else "",
+        "reference": f" This is built {without}"
+        + ("; with optimization it is right." if _right(results.optimised) else "."),
     }.get(results.blame, "")
     if results.guilty == DEFAULT_PIPELINE:
         text += " The cause is a pass of the default pipeline; which one is not known."
