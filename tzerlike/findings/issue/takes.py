@@ -61,9 +61,9 @@ def takes(subject: Subject) -> str:
             return "Every call above is a legal use of the schedule API."
         return "The example in the primitive's documentation has the same." if is_documented(subject.finding) else ""
     if subject.tier == FIRST_TIER:
-        if case.passes:
-            return "The passes are those of a pipeline that TVM ships."
         lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
+        if case.passes and not lifted:
+            return "The passes are those of a pipeline that TVM ships."
         return f"The default pipeline with default options{lifted} shows it."
     if only_with(subject):
         return ""
