@@ -40,7 +40,7 @@ class Campaigns:
 
 @pytest.fixture(scope="module")
 def campaigns(tmp_path_factory: pytest.TempPathFactory) -> Campaigns:
-    ready = [b for b in json.loads(tzerlike("tvm", "list", "--json").stdout) if b["state"] == "ready"]
+    ready = [b for b in json.loads(tzerlike("tvm", "list", "--json").stdout) if b["state"] == "ready" and b["edges"]]
     if not ready:
         pytest.skip("no instrumented TVM here: tzerlike tvm build makes one")
     build = ready[0]

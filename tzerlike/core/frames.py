@@ -8,6 +8,8 @@ import traceback
 _AT = " at "
 _ABOVE_SOURCES = re.compile(r"^.*?/(?=(?:src|include|3rdparty|ffi)/)")
 _NO_LINE = "<unknown>"
+_CALLED_BACK = "ForwardPyErrorToFFI"
+_PACKAGE = re.compile(r"/(tvm/(?!.*/tvm/).+\.py)$")
 
 
 def cpp_frames(error: BaseException) -> list[str]:
@@ -19,6 +21,20 @@ def cpp_frames(error: BaseException) -> list[str]:
         if "::" in name:
             frames.append(name if file == _NO_LINE else f"{name}{_AT}{_ABOVE_SOURCES.sub('', file)}:{line}")
     return frames[::-1]
+
+
+def python_place(error: BaseException) -> str:
+    """The file and line of the compiler's Python that raised, or asked for what raised, where C++ had called it or
+    there is no C++; "" elsewhere."""
+    place, called_back, seen = "", False, False
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        seen |= "::" in name
+        called_back |= _CALLED_BACK in name
+        package = _PACKAGE.search(file)
+        if package and (called_back or not seen):
+            place = f"{package[1]}:{line}"
+    return place if called_back or not seen else ""
 
 
 def place_in(frame: str) -> str:

@@ -117,7 +117,8 @@ class Observation:
     maps stages to wall-clock seconds; `elapsed` is their sum with the fork. `signal` is 0 unless the child
     died of one. `pass_blocks` has, for a case that compiled, the number of blocks that each of its own passes
     was the first to reach, `focused` how many of the new ones are in the focus of the campaign
-    (tzerlike.coverage.focus). `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
+    (tzerlike.coverage.focus). `raised_at` is the file and line of the compiler's Python that raised, "" where C++ did.
+    `depth` is the number of frames when a crash was caught (a stack overflow has thousands).
     `origin` is what an earlier pass did to the program that the failing step was given, where that broke a rule.
     `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not;
     so are `offences`, of a case whose process did not die.
@@ -131,6 +132,7 @@ class Observation:
     pass_name: Text = ""
     signal: Annotated[int, Meta(ge=0, le=64)] = 0
     backtrace: Annotated[tuple[Frame, ...], Meta(max_length=_FRAMES)] = ()
+    raised_at: Text = ""
     depth: Count = 0
     stack_overflow: bool = False
     stderr: Text = ""

@@ -367,6 +367,7 @@ class ForkExecutor:
             message=record.message,
             pass_name=record.pass_name,
             backtrace=tuple(Frame(name, "") for name in record.backtrace),
+            raised_at=record.raised_at,
             stderr="" if record.exit is Exit.OK else _end_of(self._written()),
             elapsed=sum(record.seconds.values()),
             seconds=record.seconds,

@@ -25,6 +25,7 @@ class ChildRecord(msgspec.Struct, frozen=True):
     message: str = ""
     pass_name: str = msgspec.field(name="pass", default="")
     backtrace: tuple[str, ...] = ()
+    raised_at: str = ""
     seconds: dict[str, _Seconds] = {}
     pass_blocks: tuple[_Count, ...] = ()
     peak_memory: _Count = 0

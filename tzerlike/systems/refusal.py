@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tzerlike.core.frames import cpp_frames
+from tzerlike.core.frames import cpp_frames, python_place
 from tzerlike.core.observation import Exit
 
 _T = TypeVar("_T")
@@ -34,6 +34,7 @@ class CompilerRefused(Exception):
             "exit": (Exit.OOM if self.exhausted else Exit.REJECTED).value,
             "message": self.message,
             "backtrace": cpp_frames(self.cause)[:32],
+            "raised_at": python_place(self.cause),
         }
 
     @property

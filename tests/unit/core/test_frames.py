@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tzerlike.core.frames import cpp_frames, function_name, place_in
+from tzerlike.core.frames import cpp_frames, function_name, place_in, python_place
 from tzerlike.core.observation import Frame
 from tzerlike.findings.issue.layout import trace
 from tzerlike.systems import tvm_api
@@ -34,3 +34,17 @@ def test_frames_have_the_place_that_tvm_says() -> None:
 )
 def test_a_name_does_not_depend_on_the_line(frame: str, name: str) -> None:
     assert function_name(frame) == name
+
+
+def test_what_the_compilers_python_raises_has_its_place() -> None:
+    relax, on, off = tvm_api.part("relax"), *(tvm_api.tirx.FloatImm("float32", value) for value in (1.0, 0.0))
+    builder, indices = relax.BlockBuilder(), relax.Var("i", relax.TensorType((1,), "int32"))
+    with builder.function("main", [indices]):
+        builder.emit_func_output(builder.emit(relax.op.one_hot(indices, on, off, 7, -2)))
+    with pytest.raises(IndexError) as raised:
+        relax.transform.LegalizeOps()(builder.get())
+    assert python_place(raised.value).startswith("tvm/topi/"), python_place(raised.value)
+
+
+def test_what_cpp_raises_has_no_place_in_python() -> None:
+    assert python_place(raised()) == ""

@@ -374,11 +374,7 @@ def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
             "Q fails: unknown intrinsic tirx.atan",
         ),
         ("P fails: check " + "a.b() == c &&" * 9, "P fails a check in tirx::P::Visit"),
-        ("Wrong code (P): " + "a" * 42 + "[0, 0, 0, 0] is 1, not 2", f"Wrong code (P): {'a' * 42} is wrong"),
-        (
-            "Wrong code (P): " + "a" * 30 + "[0, 0, 0, 0] is 1, not 2",
-            f"Wrong code (P): {'a' * 30}[0, 0, 0, 0] is wrong",
-        ),
+        ("Wrong code (P): " + "a" * 42 + "[0, 0, 0, 0] is 1, not 2", "Wrong code (P): 1, not 2"),
     ],
 )
 def test_a_title_that_is_too_long_says_less_and_does_not_break_off(said: str, told: str) -> None:

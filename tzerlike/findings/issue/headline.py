@@ -173,6 +173,7 @@ def left(origin: Offence) -> str:
 
 
 _LEFT = (
+    (r"^a group of operators that calls none$", "a fused function that calls no operator"),
     (r"^\w* ?does not declare ", "a block that does not declare "),
     (
         r"^(\w+) of ([\w.]+), which meant ([\w.]+) and means nothing$",

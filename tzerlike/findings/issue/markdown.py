@@ -174,6 +174,8 @@ def _actual(subject: Subject) -> list[str]:
             said, raises = compiler_words(said.partition(REFUSED_SOURCE)[2]), _NOT_COMPILED
         said = without_addresses(_SCRIPT_BELOW.split(said)[0])
         lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
+        if seen.raised_at:
+            lines += ["", f"It is raised in {code(seen.raised_at)}."]
     elif kind == "crash":
         lines = [f"{_place(subject)} kills the process: {death(subject)}."]
         if seen.message.startswith(SANITIZER):

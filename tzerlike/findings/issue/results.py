@@ -58,6 +58,8 @@ def results_in_words(subject: Subject) -> list[str]:
         text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
     else:
         text = f"{wrong[0].upper()}{wrong[1:]}."
+    if ran.difference is not None and ran.difference.nature == "inaccurate":
+        text += _inaccurate(ran.difference)
     if results is None:
         return [text]
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
@@ -84,6 +86,12 @@ def results_in_words(subject: Subject) -> list[str]:
         by, given, made = results.misled
         text += f" It goes by {code(by)}, which is wrong: that makes {code(made)} of {code(given)}."
     return [text]
+
+
+def _inaccurate(difference: Difference) -> str:
+    """How far a result is off, where it looks like rounding."""
+    off = abs(float(difference.got) - float(difference.expected))
+    return f" It is off by {off:.2g}; rounding in {difference.dtype} explains {float(difference.bound):.2g} at most."
 
 
 _NO_PASS = "An interpreter finds every module right that the passes leave, so code generation seems to be the cause."
