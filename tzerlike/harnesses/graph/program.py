@@ -17,6 +17,7 @@ from tzerlike.graph.calls import call_source
 from tzerlike.graph.model import Model, VaryingExtent
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
+from tzerlike.harnesses.graph.brief import brief
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 
@@ -48,11 +49,16 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     def look() -> str:
         module = relax_module(bare, lambda origin: None, alone=alone)
         text = tvm_api.script_of(module)
-        try:
-            reads = tvm_api.script_of(tvm_api.parse_script(text)) == text
-        except Exception:  # noqa: BLE001 - the parser may raise anything
-            reads = False
-        return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])
+
+        def reads_back(script: str) -> bool:
+            try:
+                return bool(tvm_api.script_of(tvm_api.parse_script(script)) == text)
+            except Exception:  # noqa: BLE001 - the parser may raise anything
+                return False
+
+        reads = reads_back(text)
+        built = not reads and bool(calls) and _builds(calls, text)
+        return json.dumps([brief(text, reads_back) if reads else text, reads, built, tvm_api.dump_ir(module)])
 
     try:
         found = in_child(look)[0]
