@@ -24,6 +24,7 @@ from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.passes.naming import short_name
+from tzerlike.tir.interpreter.verdict import RULES
 
 REPORT = "report.md"
 
@@ -105,8 +106,11 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     if bisection.reduced != reduced:
         return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
+    rule, _, place = detail.partition(": ")
     if told or detail in bisection.line():
         detail = ""
+    elif bisection.change is Change.UNDEFINED and rule in RULES:
+        what, detail = f"after it {RULES[rule][1].partition(', or ')[0]}", place
     changed = CHANGED in bisection.diff
     diff = bisection.diff if changed or len(bisection.diff.splitlines()) <= _MOST_LINES else ""
     return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1...", diff))

@@ -105,7 +105,10 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     assert "`tirx.StorageRewrite`: after it the program computes something else\n" in text, "that B[0] is 2 was said"
     undefined = replace(guilty(bundle), change=Change.UNDEFINED, detail="race: B[0] = 1")
     write_bisection(bundle, replace(undefined, reduced=True))
-    assert "`tirx.StorageRewrite`: after it the program has undefined behavior (race: B[0] = 1)" in report_of(bundle)
+    assert (
+        "`tirx.StorageRewrite`: after it iterations that may run at once or overlap conflict on an element (B[0] = 1)"
+        in report_of(bundle)
+    )
     write_bisection(bundle, undefined)
     refresh_report(bundle)
     assert "(race" not in (bundle / "report.md").read_text(), "that is of the larger program"

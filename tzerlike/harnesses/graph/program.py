@@ -17,7 +17,7 @@ from tzerlike.graph.calls import call_source
 from tzerlike.graph.model import Model, VaryingExtent
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
-from tzerlike.harnesses.graph.brief import brief
+from tzerlike.harnesses.graph.unsaid import without_defaults
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 
@@ -58,7 +58,9 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
 
         reads = reads_back(text)
         built = not reads and bool(calls) and _builds(calls, text)
-        return json.dumps([brief(text, reads_back) if reads else text, reads, built, tvm_api.dump_ir(module)])
+        return json.dumps(
+            [without_defaults(text, reads_back) if reads else text, reads, built, tvm_api.dump_ir(module)]
+        )
 
     try:
         found = in_child(look)[0]

@@ -9,13 +9,13 @@ import ast
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 
-Span = tuple[int, int]
+_Place = tuple[int, int]
 
 _MOST = 200
 """Pieces that are tried; a model that is not reduced may have thousands."""
 
 
-def brief(text: str, reads_back: Callable[[str], bool]) -> str:
+def without_defaults(text: str, reads_back: Callable[[str], bool]) -> str:
     """Return `text` without the pieces that it may lack one and all, for all that `reads_back` says.
 
     Each piece is tried by itself where the text cannot be without all of them.
@@ -24,14 +24,14 @@ def brief(text: str, reads_back: Callable[[str], bool]) -> str:
     pieces = list(_pieces(text))[:_MOST] if text.isascii() else []
     if reads_back(shorter := _without(text, pieces)):
         return shorter
-    gone: list[Span] = []
+    gone: list[_Place] = []
     for piece in pieces:
         if reads_back(_without(text, [*gone, piece])):
             gone.append(piece)
     return _without(text, gone)
 
 
-def _pieces(text: str) -> Iterator[Span]:
+def _pieces(text: str) -> Iterator[_Place]:
     """The types of bindings and of results, and the named arguments of calls of Relax, as places in `text`."""
     starts = list(accumulate((len(line) for line in text.splitlines(keepends=True)), initial=0))
 
@@ -51,7 +51,7 @@ def _pieces(text: str) -> Iterator[Span]:
                     yield end(before), end(argument)
 
 
-def _without(text: str, pieces: list[Span]) -> str:
+def _without(text: str, pieces: list[_Place]) -> str:
     for start, stop in sorted(pieces, reverse=True):
         text = text[:start] + text[stop:]
     return text

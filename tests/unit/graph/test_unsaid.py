@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tzerlike.harnesses.graph.brief import brief
+from tzerlike.harnesses.graph.unsaid import without_defaults
 from tzerlike.systems import tvm_api
 
 MODEL = """
@@ -33,7 +33,7 @@ def reads_as(whole: str) -> Callable[[str], bool]:
 def test_defaults_and_types_go_and_what_was_asked_for_stays() -> None:
     whole = tvm_api.script_of(tvm_api.parse_script(MODEL))
     assert "cubic_alpha" in whole and "y: R.Tensor" in whole and "-> R.Tensor" in whole
-    short = brief(whole, reads_as(whole))
+    short = without_defaults(whole, reads_as(whole))
     assert reads_as(whole)(short)
     assert short.strip().endswith(MODEL.strip())
 
@@ -41,7 +41,7 @@ def test_defaults_and_types_go_and_what_was_asked_for_stays() -> None:
 def test_each_piece_that_is_needed_is_kept() -> None:
     text = "def f() -> int:\n    a: int = R.f(1, b=2, c=3, d=4)\n"
     assert (
-        brief(text, lambda shorter: "c=3" in shorter and "-> int" in shorter)
+        without_defaults(text, lambda shorter: "c=3" in shorter and "-> int" in shorter)
         == "def f() -> int:\n    a = R.f(1, c=3)\n"
     )
-    assert brief(text, lambda shorter: shorter == text) == text
+    assert without_defaults(text, lambda shorter: shorter == text) == text
