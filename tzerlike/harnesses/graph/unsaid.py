@@ -45,7 +45,7 @@ def _pieces(text: str) -> Iterator[_Place]:
             arrow = text.rindex(" -> ", 0, starts[node.returns.lineno - 1] + node.returns.col_offset)
             yield arrow, end(node.returns)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("R."):
-            arguments = [*node.args, *node.keywords]
+            arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
             for before, argument in pairwise(arguments):
                 if isinstance(argument, ast.keyword):
                     yield end(before), end(argument)
