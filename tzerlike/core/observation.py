@@ -189,6 +189,7 @@ class Observation:
             "pass": self.pass_name,
             "signal": self.signal,
             "backtrace": [list(frame) for frame in self.backtrace],
+            **({"raised_at": self.raised_at} if self.raised_at else {}),
             "depth": self.depth,
             "stack_overflow": self.stack_overflow,
             "stderr": self.stderr,

@@ -100,7 +100,11 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     told, results = _TOLD.get(bisection.change, ""), bundle.observation.results
     if bundle.observation.origin is not None and not bisection.diff:
         return None
-    if bisection.change is Change.NONE and results is not None and short_name(bisection.guilty) == results.guilty:
+    if (
+        bisection.change is Change.NONE
+        and results is not None
+        and short_name(bisection.guilty) == short_name(results.guilty)
+    ):
         return None
     what = told or bisection.what + bisection.where * (not _shown_by_both(bundle))
     if bisection.reduced != reduced:

@@ -1,9 +1,12 @@
-"""Reducers of models: they make a model smaller and leave each call as it is."""
+"""Reducers of models: fewer calls, and these on less and plainer things."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
 from random import Random
+from types import MappingProxyType
 
 import msgspec
 
@@ -84,6 +87,72 @@ def fewer_dimensions(model: Model) -> Iterator[Model]:
                     yield from _retyped(model, sources, {})
 
 
+def fewer_inputs(model: Model) -> Iterator[Model]:
+    """One input of a call less; one tensor that comes in for another of its type."""
+    for at, vertex in enumerate(model.vertices):
+        for place in range(len(vertex.inputs) if len(vertex.inputs) > 1 else 0):
+            yield from _called_otherwise(model, at, partial(_without_place, place))
+    for one, other in combinations(range(len(model.sources)), 2):
+        if model.sources[one].type == model.sources[other].type:
+            yield from _called_otherwise(model, None, partial(_exchanged, one, other))
+
+
+def _without_place(place: int, inputs: Sequence[int]) -> Sequence[int]:
+    return [*inputs[:place], *inputs[place + 1 :]]
+
+
+def _exchanged(new: int, old: int, inputs: Sequence[int]) -> Sequence[int]:
+    return [new if number == old else number for number in inputs]
+
+
+def simpler_attributes(model: Model) -> Iterator[Model]:
+    """Each attribute that is a number, or has some, closer to zero."""
+    for at, vertex in enumerate(model.vertices):
+        for name, value in vertex.attributes.items():
+            for simpler in _simpler(value):
+                attributes = {**vertex.attributes, name: simpler}
+                yield from _called_otherwise(model, at, tuple, attributes)
+
+
+def _simpler(value: Attribute) -> Iterator[Attribute]:
+    if isinstance(value, tuple):
+        for place, one in enumerate(value):
+            for simpler in _simpler(one):
+                assert isinstance(simpler, int | float)
+                yield (*value[:place], simpler, *value[place + 1 :])
+    elif isinstance(value, bool):
+        yield from (False,) * value
+    elif isinstance(value, int):
+        yield from (one for one in dict.fromkeys((0, 1, int(value / 2))) if abs(one) < abs(value))
+    elif isinstance(value, float):
+        yield from (one for one in (0.0, 1.0) if weight_of(one) < weight_of(value))
+
+
+def weight_of(value: Attribute) -> float:
+    """How far from zero an attribute is; words count nothing."""
+    if isinstance(value, tuple):
+        return sum(map(weight_of, value))
+    if isinstance(value, float):
+        return 0 if value == 0 else 1 if value == 1 else 2
+    return abs(value) if isinstance(value, int) else 0
+
+
+def plainer_dtypes(model: Model) -> Iterator[Model]:
+    """float32 and int32 for another dtype, in what comes in and in attributes."""
+    for old in sorted({source.type.dtype for source in model.sources}):
+        new = usual_dtype(old)
+        if new != old:
+            sources = [
+                msgspec.structs.replace(one, type=TensorType(one.type.shape, new)) if one.type.dtype == old else one
+                for one in model.sources
+            ]
+            yield from _retyped(model, sources, {}, {old: new})
+
+
+def usual_dtype(dtype: str) -> str:
+    return "float32" if "float" in dtype else "int32" if "int" in dtype else dtype
+
+
 def plainer_sources(model: Model) -> Iterator[Model]:
     """Inputs for constants."""
     for at, source in enumerate(model.sources):
@@ -107,12 +176,36 @@ def plainer_forms(model: Model) -> Iterator[Model]:
     yield from fewer_variables(model)
 
 
-def _retyped(model: Model, sources: Sequence[Origin], swaps: Mapping[int, int]) -> Iterator[Model]:
+def _called_otherwise(
+    model: Model,
+    at: int | None,
+    inputs_of: Callable[[Sequence[int]], Sequence[int]],
+    attributes: Mapping[str, Attribute] | None = None,
+) -> Iterator[Model]:
+    """The model with other inputs and attributes in the call at a place, or, where there is none, in all calls."""
+    into = _strict()
+
+    def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
+        if at is not None and number != at:
+            return None
+        return into.call(ROWS[vertex.row], inputs_of(inputs), dict(attributes or vertex.attributes))
+
+    if (found := _put(into, model, edit, model.sources)) is not None:
+        yield found
+
+
+def _retyped(
+    model: Model, sources: Sequence[Origin], swaps: Mapping[int, int], dtypes: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Model]:
     into = _strict()
 
     def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int]:
         attributes: dict[str, Attribute] = {
-            key: tuple(swaps.get(int(one), one) for one in value) if isinstance(value, tuple) else value
+            key: tuple(swaps.get(int(one), one) for one in value)
+            if isinstance(value, tuple)
+            else dtypes.get(value, value)
+            if isinstance(value, str)
+            else value
             for key, value in vertex.attributes.items()
         }
         return into.call(ROWS[vertex.row], inputs, attributes)

@@ -13,7 +13,14 @@ from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
 from tzerlike.graph.prune import pruned
-from tzerlike.graph.smaller import fewer_dimensions, smaller_extents, without_calls
+from tzerlike.graph.smaller import (
+    fewer_dimensions,
+    fewer_inputs,
+    simpler_attributes,
+    smaller_extents,
+    plainer_dtypes,
+    without_calls,
+)
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import operators_of, require_model
@@ -64,9 +71,22 @@ def test_the_same_draws_make_the_same_model(name: str) -> None:
 
 def test_reducers_make_smaller_models_that_may_run() -> None:
     for model in _models(10):
-        for found in (*without_calls(model), *smaller_extents(model), *fewer_dimensions(model)):
+        smaller = (without_calls, smaller_extents, fewer_dimensions, fewer_inputs, simpler_attributes, plainer_dtypes)
+        for found in (one for reducer in smaller for one in reducer(model)):
             assert unsound(found, ROWS) == "", found
             assert len(found.vertices) <= len(model.vertices)
+
+
+def test_calls_take_less_and_plainer_things() -> None:
+    half = TensorType((6,), "float16")
+    joined = Vertex("concat", (0, 1), {"axis": 0}, (TensorType((12,), "float16"),))
+    model = Model((Origin(half), Origin(half)), (joined,), (2,))
+    assert {found.vertices[0].inputs for found in fewer_inputs(model)} == {(0,), (0, 0)}
+    (plain,) = plainer_dtypes(model)
+    assert {kind.dtype for kind in plain.types()} == {"float32"}
+    shifted = Vertex("flip", (0,), {"axis": -1}, (half,))
+    (found,) = simpler_attributes(Model((Origin(half),), (shifted,), (1,)))
+    assert found.vertices[0].attributes == {"axis": 0}
 
 
 def test_pruning_leaves_what_an_output_takes() -> None:

@@ -58,8 +58,11 @@ class ModelSize:
     passes: int
     options: int
     sources: int
+    inputs: int
     elements: int
     ranks: int
+    dtypes: int
+    attributes: float
     structure: int
     constants: int
     searched: bool
@@ -119,6 +122,9 @@ class GraphHarness(CaseHarness):
         "fewer-outputs": _of_models(smaller.fewer_outputs),
         "smaller-extents": _of_models(smaller.smaller_extents),
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
+        "fewer-inputs": _of_models(smaller.fewer_inputs),
+        "simpler-attributes": _of_models(smaller.simpler_attributes),
+        "plainer-dtypes": _of_models(smaller.plainer_dtypes),
         "plainer-sources": _of_models(smaller.plainer_sources),
         "drawn-values": _drawn_values,
     }
@@ -153,8 +159,11 @@ class GraphHarness(CaseHarness):
             len(case.passes),
             _unusual(case),
             len(model.sources),
+            sum(len(one.inputs) for one in model.vertices),
             elements,
             ranks,
+            sum(one.type.dtype != smaller.usual_dtype(one.type.dtype) for one in model.sources),
+            sum(smaller.weight_of(value) for one in model.vertices for value in one.attributes.values()),
             sum(len(one.within) for one in model.vertices) + len(model.written),
             sum(one.kind == "constant" for one in model.sources),
             model.searched,

@@ -49,18 +49,11 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     def look() -> str:
         module = relax_module(bare, lambda origin: None, alone=alone)
         text = tvm_api.script_of(module)
-
-        def reads_back(script: str) -> bool:
-            try:
-                return bool(tvm_api.script_of(tvm_api.parse_script(script)) == text)
-            except Exception:  # noqa: BLE001 - the parser may raise anything
-                return False
-
-        reads = reads_back(text)
-        built = not reads and bool(calls) and _builds(calls, text)
-        return json.dumps(
-            [without_defaults(text, reads_back) if reads else text, reads, built, tvm_api.dump_ir(module)]
-        )
+        try:
+            reads = tvm_api.script_of(tvm_api.parse_script(text)) == text
+        except Exception:  # noqa: BLE001 - the parser may raise anything
+            reads = False
+        return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])
 
     try:
         found = in_child(look)[0]
@@ -78,6 +71,26 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     return ModelSource(
         f'Module = tvm.ir.load_json(zlib.decompress(base64.b64decode("""\n{packed}\n""")).decode())', script
     )
+
+
+def in_short(program: ModelSource) -> ModelSource:
+    """The same module, where it is TVMScript without what its parser puts there by itself."""
+    if program.source != program.shown or "@I.ir_module" not in program.source:
+        return program
+
+    def look() -> str:
+        whole = tvm_api.script_of(tvm_api.parse_script(program.source))
+
+        def reads_back(script: str) -> bool:
+            try:
+                return bool(tvm_api.script_of(tvm_api.parse_script(script)) == whole)
+            except Exception:  # noqa: BLE001 - the parser may raise anything
+                return False
+
+        return without_defaults(program.source, reads_back)
+
+    shorter = in_child(look)[0] or program.source
+    return ModelSource(shorter, shorter)
 
 
 def _builds(calls: str, script: str) -> bool:

@@ -24,7 +24,7 @@ from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
-from tzerlike.harnesses.graph.program import source_program
+from tzerlike.harnesses.graph.program import in_short, source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import proved
@@ -159,7 +159,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     program = source_program(model, alone=GRADIENT in finding.case.passes)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
-    wrong = wrong_output(finding, model)
+    program, wrong = in_short(program), wrong_output(finding, model)
     repro = repro_script(finding, model, program.source, confirming_limits(finding.kind, limits), wrong)
     test = regression_test(finding, model, program.source, wrong)
     # What takes all memory is not tried: a child has less than the limit of its test.
