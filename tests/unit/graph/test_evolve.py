@@ -16,9 +16,9 @@ from tzerlike.graph.prune import pruned
 from tzerlike.graph.smaller import (
     fewer_dimensions,
     fewer_inputs,
+    plainer_dtypes,
     simpler_attributes,
     smaller_extents,
-    plainer_dtypes,
     without_calls,
 )
 from tzerlike.graph.sound import unsound
