@@ -35,6 +35,7 @@ from tzerlike.oracles.schedules.judge import (
 )
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
+from tzerlike.tir import interpreter
 from tzerlike.tir.tree import Tree
 
 HEAD = """
@@ -332,6 +333,33 @@ def test_a_primitive_on_what_its_documentation_excludes_is_nobodys_finding(use: 
         claims.add(claim_of(original, schedule.mod["main"]).what)
         assert first_wrong(original, schedule) is None
     assert claims & {"uninitialised", "other values"}, "it changes what is computed"
+
+
+QUOTIENTS = (
+    HEAD
+    + """
+    C = T.sblock_alloc_buffer((6,), "{dtype}")
+    for i in range(1):
+        for k in range(6):
+            with T.sblock("divisor"):
+                vi = T.axis.spatial(6, k)
+                C[vi] = T.{dtype}(1)
+        for k in range(6):
+            with T.sblock("sum"):
+                vi = T.axis.spatial(6, k)
+                B[vi] = T.truncdiv(A[vi, 0], C[vi])
+"""
+)
+
+
+def test_what_is_undefined_whatever_memory_holds_is_no_matter_of_memory() -> None:
+    """TVM 0.27: pad_einsum copies C before anything is in it, and the quotients of the padding divide by its zeros."""
+    original = base(QUOTIENTS)
+    schedule = scheduled(original, lambda sch: sch.pad_einsum("sum", [4]))
+    seen = interpreter.prepare(schedule.mod["main"], regions=False).run(original.inputs.arguments, 4 * STEPS)
+    assert seen.rule == "uninitialised"
+    assert claim_of(original, schedule.mod["main"]).word == "undefined after"
+    assert first_wrong(original, schedule) is None
 
 
 STAGES = (

@@ -77,7 +77,7 @@ def _in_a_pipeline_of_stages(tree: Tree, target: Site, arguments: Sequence[Any])
 
 def _sum_of_products(tree: Tree, target: Site, arguments: Sequence[Any]) -> bool:
     """Whether zeros may be added to a sum, along axes that buffers have. What reduces nothing is cut back to what it
-    was, whatever the padding."""
+    was, whatever the padding, if zeros are no divisors."""
     block, store = target.node, target.node.body
     if type(store) is not tirx.BufferStore:
         return False
@@ -87,7 +87,9 @@ def _sum_of_products(tree: Tree, target: Site, arguments: Sequence[Any]) -> bool
     if any(key(axis.var) not in used for axis in array_items(block.iter_vars)):
         return False
     if not any(int(axis.iter_type) == REDUCTION_AXIS for axis in array_items(block.iter_vars)):
-        return True
+        divisions: list[Any] = []
+        structural_walk(store.value, ((tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod), divisions.append))
+        return not divisions
     return type(store.value) is tirx.Add and _is_product(store.value.a) and _is_product(store.value.b)
 
 

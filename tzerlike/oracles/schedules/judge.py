@@ -137,7 +137,9 @@ def claim_of(base: Base, child: Any) -> ScheduleClaim:
         reach = reach_of_poison(base.func(), child, base.inputs.arguments, base.judgement.expected, max_steps=4 * STEPS)
         if reach is Reach.NOWHERE:
             return same
-        return ScheduleClaim(SUSPECT, PADDING if reach is Reach.PADDING else judgement.rule, judgement.where)
+        if reach is not Reach.BESIDE:
+            return ScheduleClaim(SUSPECT, PADDING if reach is Reach.PADDING else judgement.rule, judgement.where)
+        judgement = interpreter.prepare(child, regions=False, fill=0).run(base.inputs.arguments, 4 * STEPS)
     if judgement.verdict is Verdict.UNDEFINED and judgement.rule in _TELLING:
         return ScheduleClaim(SUSPECT, judgement.rule, judgement.where)
     if judgement.verdict is not Verdict.DEFINED:

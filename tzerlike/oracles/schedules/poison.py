@@ -21,6 +21,8 @@ class Reach(StrEnum):
 
     NOWHERE = "nowhere"
     """No element of a parameter depends on it."""
+    BESIDE = "beside"
+    """The program breaks another rule, whatever the memory holds."""
     PADDING = "padding"
     """Only elements do that the original leaves as they are."""
     RESULTS = "results"
@@ -32,8 +34,11 @@ def reach_of_poison(
 ) -> Reach:
     """Return how far what nobody wrote gets in a program, where the original computes `expected`."""
     wrong = {position: numpy.zeros(numpy.shape(each.values), numpy.bool_) for position, each in expected.items()}
-    for fill in (0, 1):
-        seen = interpreter.prepare(scheduled, regions=False, fill=fill).run(arguments, max_steps)
+    runs = [interpreter.prepare(scheduled, regions=False, fill=fill).run(arguments, max_steps) for fill in (0, 1)]
+    one, other = ((seen.verdict, seen.rule, seen.where) for seen in runs)
+    if one == other and one[0] is not Verdict.DEFINED:
+        return Reach.BESIDE
+    for seen in runs:
         if seen.verdict is not Verdict.DEFINED:
             return Reach.RESULTS
         for position, each in expected.items():
