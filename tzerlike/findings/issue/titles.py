@@ -82,6 +82,7 @@ _SHORTER = (
     (r" now only supports ", " supports only "),
     (r" that has (?=[A-Z])", " with "),
     (r"Buffer alias source \w+", "buffer alias source"),
+    (r"Dimension of [^(]*\((.+)\) must equal dimension of [^(]*\(\1\)\.?$", r"\1 is not found equal to itself"),
     (r"Dimension of (\w+\[\d+\]) \(.*\) must equal dimension of (\w+\[\d+\]) .*", r"\1 and \2 differ"),
     (r" (?:for now|yet)$", ""),
     (r"the (\w+) (?:should|must) be inserted under at least one For or While stmts", r"\1 outside of any loop"),
