@@ -16,6 +16,7 @@ from tzerlike.graph.prune import pruned
 from tzerlike.graph.smaller import (
     fewer_dimensions,
     fewer_inputs,
+    on_other_values,
     plainer_dtypes,
     simpler_attributes,
     smaller_extents,
@@ -71,7 +72,15 @@ def test_the_same_draws_make_the_same_model(name: str) -> None:
 
 def test_reducers_make_smaller_models_that_may_run() -> None:
     for model in _models(10):
-        smaller = (without_calls, smaller_extents, fewer_dimensions, fewer_inputs, simpler_attributes, plainer_dtypes)
+        smaller = (
+            without_calls,
+            smaller_extents,
+            fewer_dimensions,
+            fewer_inputs,
+            simpler_attributes,
+            plainer_dtypes,
+            on_other_values,
+        )
         for found in (one for reducer in smaller for one in reducer(model)):
             assert unsound(found, ROWS) == "", found
             assert len(found.vertices) <= len(model.vertices)

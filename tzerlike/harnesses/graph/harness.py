@@ -126,6 +126,7 @@ class GraphHarness(CaseHarness):
         "simpler-attributes": _of_models(smaller.simpler_attributes),
         "plainer-dtypes": _of_models(smaller.plainer_dtypes),
         "plainer-sources": _of_models(smaller.plainer_sources),
+        "on-other-values": _of_models(smaller.on_other_values),
         "drawn-values": _drawn_values,
     }
 
