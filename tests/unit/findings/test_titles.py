@@ -376,8 +376,8 @@ def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
         ("P fails: check " + "a.b() == c &&" * 9, "P fails a check in tirx::P::Visit"),
         ("Wrong code (P): " + "a" * 42 + "[0, 0, 0, 0] is 1, not 2", "Wrong code (P): 1, not 2"),
         (
-            f"P fails on nd: Dimension of updates[3] ({'n * m + ' * 3}2) must equal dimension of a[3] ({'n * m + ' * 3}2).",
-            f"P fails on nd: {'n * m + ' * 3}2 is not found equal to itself",
+            f"P fails on nd: Dimension of u[3] ({'n * m + ' * 2}2) must equal dimension of a[3] ({'n * m + ' * 2}2).",
+            f"P fails on nd: {'n * m + ' * 2}2 is not found equal to itself",
         ),
     ],
 )
