@@ -94,6 +94,15 @@ def main(A: T.Buffer((2,), "int32")):
             B = T.match_buffer(A[T.Mul(0, 1)], (1,), "int32")
             A[1] = B[0]
 ''',
+    "fused": '''
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 2), "int32")):
+    for i in range(8):
+        with T.sblock("a"):
+            j = T.axis.spatial(4, i // 2)
+            k = T.axis.spatial(2, i % 2)
+            A[j, k] = j + k
+''',
 }  # fmt: skip
 
 VIEW = """

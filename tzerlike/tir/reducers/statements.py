@@ -8,7 +8,7 @@ from typing import Any
 
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm, type_of
-from tzerlike.tir.node import is_nop, key, loop_with, seq, substitute
+from tzerlike.tir.node import is_nop, key, loop_with, seq, substitute, variables_in
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
@@ -236,15 +236,52 @@ def smaller_blocks(tree: Tree) -> Iterator[Make]:
                 yield partial(_with_domain, tree, site, place, shorter)
 
 
+def fused_loops(tree: Tree) -> Iterator[Make]:
+    """Of a loop that several variables of a block are bound to, one of them and its part of the rounds go together."""
+    for site in tree.of_type(s_tir.SBlockRealize):
+        bindings = [{key(var) for var in variables_in(value)} for value in array_items(site.node.iter_values)]
+        extents = [constant_int(iter_var.dom.extent) for iter_var in array_items(site.node.block.iter_vars)]
+        for loop in (above for above in site.ancestors() if type(above.node) is tirx.For):
+            places = [place for place, used in enumerate(bindings) if key(loop.node.loop_var) in used]
+            rounds = constant_int(loop.node.extent)
+            for place in places if len(places) > 1 and rounds is not None else ():
+                if (extent := extents[place]) is not None and extent > 1 and rounds % extent == 0:
+                    yield partial(_unfused, tree, site, loop, place, rounds // extent)
+
+
+def _unfused(tree: Tree, site: Site, loop: Site, place: int, rounds: int) -> Any:
+    var = loop.node.loop_var
+
+    def change(at: Site, node: Any) -> Any:
+        if at is loop:
+            return loop_with(node, extent=tirx.IntImm(type_of(var).dtype, rounds))
+        if at is not site:
+            return node
+        fewer = _realized(node, (place,), bound=False)
+        domains = [constant_int(iter_var.dom.extent) for iter_var in array_items(fewer.block.iter_vars)]
+        values = [
+            var if domain == rounds and key(var) in map(key, variables_in(value)) else value
+            for domain, value in zip(domains, array_items(fewer.iter_values), strict=True)
+        ]
+        return s_tir.SBlockRealize(values, fewer.predicate, fewer.block)
+
+    return tree.rewrite(change)
+
+
 def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], *, bound: bool) -> Any:
-    realize, block = site.node, site.node.block
+    return tree.replace(site, _realized(site.node, places, bound=bound))
+
+
+def _realized(realize: Any, places: range | tuple[int, ...], *, bound: bool) -> Any:
+    """A block without some of its variables, each replaced by what it is bound to or by the start of its domain."""
+    block = realize.block
     iter_vars, bindings = array_items(block.iter_vars), array_items(realize.iter_values)
     values = {key(iter_vars[p].var): bindings[p] if bound else iter_vars[p].dom.min for p in places}
     kept = [p for p in range(len(iter_vars)) if p not in places]
     # Before the values come in, which cannot stand where a variable is defined.
     fewer = block_with(block, iter_vars=[iter_vars[p] for p in kept])
     smaller = block_with(substitute(fewer, values))
-    return tree.replace(site, s_tir.SBlockRealize([bindings[p] for p in kept], realize.predicate, smaller))
+    return s_tir.SBlockRealize([bindings[p] for p in kept], realize.predicate, smaller)
 
 
 def _with_domain(tree: Tree, site: Site, place: int, extent: int) -> Any:
