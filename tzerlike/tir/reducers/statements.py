@@ -243,9 +243,10 @@ def fused_loops(tree: Tree) -> Iterator[Make]:
         extents = [constant_int(iter_var.dom.extent) for iter_var in array_items(site.node.block.iter_vars)]
         for loop in (above for above in site.ancestors() if type(above.node) is tirx.For):
             places = [place for place, used in enumerate(bindings) if key(loop.node.loop_var) in used]
-            rounds = constant_int(loop.node.extent)
-            for place in places if len(places) > 1 and rounds is not None else ():
-                if (extent := extents[place]) is not None and extent > 1 and rounds % extent == 0:
+            rounds = constant_int(loop.node.extent) or 0
+            for place in places if len(places) > 1 else ():
+                extent = extents[place] or 1
+                if extent > 1 and rounds % extent == 0:
                     yield partial(_unfused, tree, site, loop, place, rounds // extent)
 
 
