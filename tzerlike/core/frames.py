@@ -9,6 +9,7 @@ _AT = " at "
 _ABOVE_SOURCES = re.compile(r"^.*?/(?=(?:src|include|3rdparty|ffi)/)")
 _NO_LINE = "<unknown>"
 _CALLED_BACK = "ForwardPyErrorToFFI"
+_OF_COMPILER = re.compile(r"\btvm::(?!ffi::)")
 _PACKAGE = re.compile(r"/(tvm/(?!.*/tvm/).+\.py)$")
 
 
@@ -34,6 +35,9 @@ def python_place(error: BaseException) -> str:
         package = _PACKAGE.search(file)
         if package and (called_back or not seen):
             place = f"{package[1]}:{line}"
+        elif _OF_COMPILER.search(name):
+            # That did more than to look into a container.
+            place = ""
     return place if called_back or not seen else ""
 
 

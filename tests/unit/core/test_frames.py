@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tzerlike.core.frames import cpp_frames, function_name, place_in, python_place
@@ -48,3 +50,12 @@ def test_what_the_compilers_python_raises_has_its_place() -> None:
 
 def test_what_cpp_raises_has_no_place_in_python() -> None:
     assert python_place(raised()) == ""
+
+    @tvm_api.tvm.transform.module_pass(opt_level=0)
+    def pipeline(module: Any, _: Any) -> Any:
+        return tvm_api.tirx.transform.MakePackedAPI()(tvm_api.tirx.transform.SplitHostDevice()(module))
+
+    func = tvm_api.parse_script("@T.prim_func\ndef main(A: T.Buffer((1,), 'int32')):\n    A[0] = 1\n")
+    with pytest.raises(Exception, match="target") as within:
+        pipeline(tvm_api.module_of(func))
+    assert python_place(within.value) == ""

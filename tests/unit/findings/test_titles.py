@@ -210,9 +210,11 @@ def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
 
 def test_a_check_of_a_constructor_tells_what_cannot_be_made() -> None:
     message = "InternalError: Check failed: (value.ty() == var->ty.as_or_throw<PrimType>()) is false: "
-    seen = Observation(Exit.REJECTED, Stage.BUILD, message, "tirx.P", backtrace=frames("tvm::prim::Let::Let(x)"))
+    seen = Observation(
+        Exit.REJECTED, Stage.BUILD, message, "tirx.P", backtrace=frames("tvm::prim::Let::Let(x) at src/ir/expr.cc:7")
+    )
     assert headline(subject("ice-on-valid", seen)) == "[Bug][TIR] P fails on Let: check value.ty() == var->ty"
-    other = replace(seen, backtrace=frames("tvm::tirx::Binder::BindScalar(x)"))
+    other = replace(seen, backtrace=frames("tvm::tirx::Binder::BindScalar(x) at src/tirx/transform/binder.cc:71"))
     assert headline(subject("ice-on-valid", other)) == "[Bug][TIR] P fails in BindScalar: check value.ty() == var->ty"
     long = replace(other, pass_name="tirx.MakePackedAPIOfFunctions")
     assert headline(subject("ice-on-valid", long)).endswith("Functions fails: check value.ty() == var->ty")

@@ -7,7 +7,7 @@ import re
 from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import Observation, Offence, Stage
 from tzerlike.core.results import DEFAULT_PIPELINE, Ending
-from tzerlike.findings.issue.layout import trace
+from tzerlike.findings.issue.layout import telling_names
 from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.titles import title
@@ -87,7 +87,7 @@ def _on_operators(subject: Subject) -> str:
     """The operators of a model that calls few, unless what is said names one; where a check has no words, the node that
     cannot be made, or the function that it stands in, and what few programs have where it is one of code generation."""
     wordless = reason(subject.seen.refusal).startswith("check ")
-    inner = next(iter(trace(subject.seen.backtrace)), "") if wordless else ""
+    inner = next(iter(telling_names(subject.seen.backtrace)), "") if wordless else ""
     if subject.case.harness == GRAPH:
         named = called_operators(subject.script)
     elif made := _MADE.match(inner):
@@ -139,7 +139,7 @@ def _in_short(place: str, subject: Subject) -> str:
     verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
     if subject.seen.stage is Stage.TEXT:
         return "TVMScript does not round-trip"
-    named = (line for line in trace(subject.seen.backtrace) if "::" in line)
+    named = (line for line in telling_names(subject.seen.backtrace) if "::" in line)
     inner = next(named, "").removeprefix("tvm::")
     return f"{place} {verb}" + (f" in {inner}" if inner else "")
 
@@ -192,7 +192,7 @@ def _at(subject: Subject) -> str:
     """The first function of TVM's that a backtrace names, where the failing step has no name of its own."""
     if subject.seen.pass_name or account_for(subject).place:
         return ""
-    named = (line for line in trace(subject.seen.backtrace) if "::" in line)
+    named = (line for line in telling_names(subject.seen.backtrace) if "::" in line)
     inner = next(named, "").rpartition("tvm::")[2]
     if inner:
         return f" in {inner}"

@@ -79,6 +79,11 @@ def trace(frames: Sequence[Frame]) -> list[str]:
     return lines if shown else [_plain_name(frame.function) for frame in own[:4] if frame.function != "unmapped"]
 
 
+def telling_names(frames: Sequence[Frame]) -> list[str]:
+    """The lines of a backtrace without the places in source files."""
+    return [line.partition(" (")[0] for line in trace(frames)]
+
+
 def _own(frames: Sequence[Frame]) -> list[Frame]:
     """The frames of TVM, and of what it called, up to the Python that called it."""
     own = list(takewhile(_below_python, frames))
