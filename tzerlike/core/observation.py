@@ -132,7 +132,6 @@ class Observation:
     pass_name: Text = ""
     signal: Annotated[int, Meta(ge=0, le=64)] = 0
     backtrace: Annotated[tuple[Frame, ...], Meta(max_length=_FRAMES)] = ()
-    raised_at: Text = ""
     depth: Count = 0
     stack_overflow: bool = False
     stderr: Text = ""
@@ -148,6 +147,7 @@ class Observation:
     origin: Offence | None = None
     computes: Text = ""
     faults: tuple[Fault, ...] = ()
+    raised_at: Text = ""
 
     @classmethod
     def of_fault(cls, fault: Fault, stage: Stage, pass_name: str = "") -> Observation:
