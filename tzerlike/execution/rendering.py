@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -47,11 +49,43 @@ def render_module(ir: str) -> Rendering:
     script = again = ""
     with suppress(CompilerRefused):
         script = ask_compiler(lambda: tvm_api.script_of(module))
+        for text in _with_indices(script, module):
+            with suppress(CompilerRefused):
+                if ask_compiler(partial(_is_text_of, text, module)):
+                    return Rendering(text, True)
         parsed = ask_compiler(lambda: tvm_api.parse_script(script))
-        if ask_compiler(lambda: tvm_api.structural_equal(parsed, module)):
-            return Rendering(script, True)
         again = ask_compiler(lambda: tvm_api.dump_ir(parsed))
     return Rendering(script, False, again, constructed(module))
+
+
+def _is_text_of(text: str, module: Any) -> bool:
+    return bool(tvm_api.structural_equal(tvm_api.parse_script(text), module))
+
+
+def _with_indices(script: str, module: Any) -> Iterator[str]:
+    """The script with an index for each access of a buffer of one element, with one for each store, and as it is.
+
+    TVM prints `A = 1` for `A[0] = 1`, which reads as if the name were bound anew, and may not read back.
+    """
+    names: dict[str, None] = {}
+
+    def note(var: Any) -> None:
+        if tvm_api.is_buffer(var) and list(map(str, tvm_api.type_of(var).shape)) == ["1"]:
+            names[str(var.name)] = None
+
+    tvm_api.structural_walk(tvm_api.entry_of(module), (tvm_api.tirx.Var, note))
+    scalars = set(re.findall(r"^ *(\w+): T\.", script, re.MULTILINE))
+    if either := "|".join(re.escape(name) for name in names if name not in scalars):
+        stored = re.sub(rf"^( *)({either}) = ", r"\1\2[0] = ", script, flags=re.MULTILINE)
+        loads = rf"(?<![\w\".])({either})(?![\w\[\"(:.]| = )"
+        yield "\n".join(
+            line if _NO_ACCESS.match(line) else re.sub(loads, r"\1[0]", line) for line in stored.splitlines()
+        )
+        yield stored
+    yield script
+
+
+_NO_ACCESS = re.compile(r" *(?:def |class |@|#|with )")
 
 
 def rendered(executor: ForkExecutor, case: Case) -> Rendering:

@@ -96,3 +96,18 @@ def test_calls_are_asked_for_where_text_is_not_enough() -> None:
     assert render_module(tvm_api.dump_ir(module_of(COPY))).calls == ""
     found = render_module(tvm_api.dump_ir(lossy()))
     assert not found.faithful and is_calls(found.source)
+
+
+def test_accesses_of_one_element_are_written_with_their_index() -> None:
+    """TVM prints `A = A ^ C`, which does not read back."""
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32"), D: T.Buffer((2,), "int32")):
+    A[0] = A[0] ^ C[0]
+    for i in range(2):
+        D[i] = i
+"""
+    found = render_module(tvm_api.dump_ir(module_of(text)))
+    assert found.faithful and "A[0] = A[0] ^ C[0]" in found.source and "D[i] = i" in found.source
+    assert "C: T.Buffer((1,)" in found.source
