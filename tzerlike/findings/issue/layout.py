@@ -59,8 +59,18 @@ def trace(frames: Sequence[Frame]) -> list[str]:
     Frames without a symbol and visitors that every pass goes through are counted; a recursion is shown once. Where
     nothing else is left, the first few frames stand for themselves.
     """
+    return [f"{line} ({place})" if place else line for line, place in _told(frames)]
+
+
+def telling_names(frames: Sequence[Frame]) -> list[str]:
+    """The lines of a backtrace without the places in source files."""
+    return [line for line, _ in _told(frames)]
+
+
+def _told(frames: Sequence[Frame]) -> list[tuple[str, str]]:
+    """The lines of a backtrace, each with its place in a source file, "" where that is not known."""
     own = _own(frames)
-    lines: list[str] = []
+    lines: list[tuple[str, str]] = []
     shown: set[str] = set()
     skipped = 0
     for frame in own:
@@ -71,17 +81,11 @@ def trace(frames: Sequence[Frame]) -> list[str]:
         if len(shown) == _FRAMES:
             break
         if skipped:
-            lines.append(f"... {skipped} unnamed or generic frame{'s' * (skipped > 1)}")
+            lines.append((f"... {skipped} unnamed or generic frame{'s' * (skipped > 1)}", ""))
         skipped = 0
         shown.add(name)
-        place = place_in(frame.function)
-        lines.append(f"{name} ({place})" if place else name)
-    return lines if shown else [_plain_name(frame.function) for frame in own[:4] if frame.function != "unmapped"]
-
-
-def telling_names(frames: Sequence[Frame]) -> list[str]:
-    """The lines of a backtrace without the places in source files."""
-    return [line.partition(" (")[0] for line in trace(frames)]
+        lines.append((name, place_in(frame.function)))
+    return lines if shown else [(_plain_name(frame.function), "") for frame in own[:4] if frame.function != "unmapped"]
 
 
 def _own(frames: Sequence[Frame]) -> list[Frame]:

@@ -31,8 +31,8 @@ class Subject:
     `repro` is the text of its repro.py. `runs` and `same` count the confirming runs and those that showed it again.
     `script` is the program's TVMScript, "" where TVM cannot print it; `test` the text of the regression test, ""
     where there is none. `original_lines` is the length of the program that was found, where these are of a reduced one.
-    `memcheck` is what NVIDIA's compute-sanitizer says of the kernel,
-    "" where it was not asked; `witness` what the second reading of the program says, None where it was not asked.
+    `memcheck` is what NVIDIA's compute-sanitizer says of the kernel, "" where it was not asked; `witness` what the
+    second reading of the program says, None where it was not asked.
     `inputs` is what the program ran on and what it computes, "" where that is long; `files` are those of the bundle
     that its scripts read, by name.
     `tier` is that of tzerlike.findings.tiers, 0 where it is not known. `held` is what the bundle of the program that is

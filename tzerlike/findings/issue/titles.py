@@ -113,7 +113,6 @@ _SHORTER = (
     (r"(Wrong code \([^)]{30,}\)): \w+(?:\[[^]]*\])? is (\S+), not (\S+)$", r"\1: \2 instead of \3"),
     (r"(Wrong code \([^)]*\)): \w+\[[^]]*\] is (.*, not .*)$", r"\1: \2"),
     (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
-    (r"(Wrong code \([^)]*\): \w+)\[[^]]*\] is wrong$", r"\1 is wrong"),
     (r"(Wrong code \([^)]*\)): .*", r"\1"),
     (r"crashes \(SIGABRT: .*\)$", "crashes (SIGABRT)"),
     (r"crashes \(check .*\)$", "crashes (SIGABRT)"),

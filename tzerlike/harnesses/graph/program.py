@@ -8,6 +8,7 @@ import textwrap
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -49,10 +50,7 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     def look() -> str:
         module = relax_module(bare, lambda origin: None, alone=alone)
         text = tvm_api.script_of(module)
-        try:
-            reads = tvm_api.script_of(tvm_api.parse_script(text)) == text
-        except Exception:  # noqa: BLE001 - the parser may raise anything
-            reads = False
+        reads = _reads_as(text, text)
         return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])
 
     try:
@@ -80,17 +78,18 @@ def in_short(program: ModelSource) -> ModelSource:
 
     def look() -> str:
         whole = tvm_api.script_of(tvm_api.parse_script(program.source))
-
-        def reads_back(script: str) -> bool:
-            try:
-                return bool(tvm_api.script_of(tvm_api.parse_script(script)) == whole)
-            except Exception:  # noqa: BLE001 - the parser may raise anything
-                return False
-
-        return without_defaults(program.source, reads_back)
+        return without_defaults(program.source, partial(_reads_as, whole))
 
     shorter = in_child(look)[0] or program.source
     return ModelSource(shorter, shorter)
+
+
+def _reads_as(text: str, script: str) -> bool:
+    """Whether `script` reads back as the module that is printed as `text`."""
+    try:
+        return bool(tvm_api.script_of(tvm_api.parse_script(script)) == text)
+    except Exception:  # noqa: BLE001 - the parser may raise anything
+        return False
 
 
 def _builds(calls: str, script: str) -> bool:
