@@ -341,6 +341,9 @@ def main(A: T.Buffer((4, 1), "float16"), B: T.Buffer((4,), "float16")):
     ("reducer", "left"),
     [
         ("smaller-blocks", "T.reads(A[vi, 0])"),
+        ("axes-with-rounds", "B[0] = B[0] + A[0, vj] * T.float16(2.0)"),
+        ("axes-with-rounds", "for i, k in T.grid(1, 3)"),
+        ("axes-with-rounds", "for i, k in T.grid(4, 1)"),
         ("smaller-buffers", "A[vi]"),
         ("without-buffers", "B[vi] = B[vi] + T.Mul(T.float16(0.0), T.float16(2.0))"),
         ("usual-dtypes", "B[vi] = B[vi] + A[vi, vj] * T.float32(2.0)"),

@@ -15,10 +15,14 @@ KINDS = ("crash", "hang", "oom", "wrong-code", "slow-code", "ice-on-valid", "inv
 FIRST_TIER, SECOND_TIER = 1, 2
 """What users of the compiler would meet, and what takes an order of passes of our own; see tzerlike.findings.tiers."""
 
-SCHEME = 9
+SCHEME = 10
 """How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
 by all `parts`; those of scheme 3 leave out `finer`, those of scheme 4 `slips`, those of scheme 5 `gist`,
-those of scheme 6 `identity`, those of scheme 7 `place`, those of scheme 8 `effect`."""
+those of scheme 6 `identity`, those of scheme 7 `place`, those of scheme 8 `effect`,
+those of scheme 9 that of a schedule."""
+
+BY_SCHEDULE = "schedule"
+"""The first of the `parts` of what a schedule primitive gets wrong."""
 
 
 def kind_of(directory: str) -> str:
@@ -39,7 +43,7 @@ class Signed:
     another is the field that does. `place` is the same since scheme 8 for what failed at a node that a visitor had come
     to: the kind of node, and the functions at work on it, wherever it stands. `effect` is, since scheme 9, the same for
     wrong code of which the guilty pass is known, with what that does: whether a wrong value is the first one, not a
-    number or infinite is chance.
+    number or infinite is chance. Since scheme 10 schedules have one too, with what the primitive does if known.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """
@@ -70,7 +74,9 @@ class Signed:
         sixth = (*(self.gist or self.bare or self.parts), *marks, *finer, *slips)
         seventh = self.identity or sixth
         eighth = self.place or seventh
-        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, eighth, self.effect or eighth)
+        tenth = self.effect or eighth
+        ninth = eighth if self.parts[:1] == (BY_SCHEDULE,) else tenth
+        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, eighth, ninth, tenth)
         each = (self.parts, (*self.parts, *marks), *later)
         return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 

@@ -20,7 +20,7 @@ from tzerlike.systems import under_test
 _INTEGERS, _FLOAT = ("bool", "uint", "int"), "float"
 """Classes of dtypes, in words."""
 
-_BY_CHANCE = ("value", "unwritten", "nan", "infinity")
+BY_CHANCE = frozenset({"value", "unwritten", "nan", "infinity"})
 """Ways to be wrong that inputs may turn into one another."""
 
 
@@ -52,7 +52,7 @@ def _wrong_code(case: Case, observation: Observation) -> Finding | None:
     # What a pass has left says whose work was not done; the signature had no part of it when that was not noted.
     deed = () if results.deed[:1] == (LEFTOVER,) else results.deed
     bare = (*where, *(without_dtype(how) if deed else how))
-    by_chance = blamed.difference is not None and blamed.difference.nature in _BY_CHANCE
+    by_chance = blamed.difference is not None and blamed.difference.nature in BY_CHANCE
     effect = (*where, *(results.deed or (how[0], "value"))) if results.guilty and by_chance else ()
     return Finding("wrong-code", (*where, *how), case, observation, marks=deed, bare=bare, effect=effect)
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import Finding, Signed
+from tzerlike.core.finding import BY_SCHEDULE, Finding, Signed
 from tzerlike.core.observation import Observation, Stage
-from tzerlike.oracles.inconsistency import manner, without_dtype
+from tzerlike.oracles.inconsistency import BY_CHANCE, manner, without_dtype
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.tir.allowlist.stored import require_graph
 
@@ -80,19 +80,23 @@ _CALLS = 60
 _CHANCE = ", so its results are arbitrary"
 
 
-def judge_metamorphic(case: Case, observation: Observation) -> Finding | None:
+def judge_metamorphic(
+    case: Case, observation: Observation, marks: tuple[str, ...] = (), slips: tuple[str, ...] = ()
+) -> Finding | None:
     """Return the wrong-code finding of a schedule whose program gives other results.
 
     `pass_name` is the primitive; `message` starts with what the interpreter says of the program after it: the rule that
-    it breaks, which makes what comes out chance, or OTHER_VALUES.
+    it breaks, which makes what comes out chance, or OTHER_VALUES. `marks` and `slips` are the finding's.
     """
     results = observation.results
     what = observation.message.partition(":")[0]
     if observation.stage is not Stage.MUTATE or results is None or not (results.blame or what == LIES):
         return None
     how = manner(results.blamed) if what == OTHER_VALUES else ()
-    where = ("schedule", observation.pass_name, what)
-    return Finding("wrong-code", (*where, *how), case, observation, bare=(*where, *without_dtype(how)))
+    where, bare = (BY_SCHEDULE, observation.pass_name, what), without_dtype(how)
+    effect = (*where, *marks, *(slips or ("value",))) if set(bare[:1]) & BY_CHANCE else ()
+    finding = Finding("wrong-code", (*where, *how), case, observation, bare=(*where, *bare))
+    return replace(finding, marks=marks, slips=slips, effect=effect)
 
 
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:

@@ -1,4 +1,4 @@
-"""Signatures of eight schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
+"""Signatures of ten schemes: what the new ones tell apart, or not, and what of the old goes on to be recognised."""
 
 from __future__ import annotations
 
@@ -292,6 +292,26 @@ def test_what_the_eighth_scheme_took_for_several() -> None:
     assert len({told(nature).signature for nature in ("value", "inaccurate", "outside")}) == 3
     assert told("value", ()).signatures[7] != told("nan", ()).signatures[7]
     assert told("value", ()).signature == told("nan", ()).signature != one.signature
+
+
+def test_what_the_ninth_scheme_took_for_several_schedules() -> None:
+    """What a wrong value happens to be, and its dtype, where it is known what the primitive does."""
+
+    def told(nature: str, dtype: str, slips: tuple[str, ...], marks: tuple[str, ...] = ()) -> Finding:
+        seen = replace(
+            wrong(nature, dtype=dtype), stage=Stage.MUTATE, message="other values: A[0]", pass_name="PadEinsum"
+        )
+        finding = judge_metamorphic(CASE, seen, marks, slips)
+        assert finding is not None
+        return finding
+
+    again = ("beginning",)
+    one, kept = told("value", "int32", again), told("unwritten", "float32", again)
+    assert one.signatures[8] != kept.signatures[8] and one.signature == kept.signature
+    assert told("value", "int32", ("order",)).signature != one.signature
+    assert told("nan", "float32", ()).signature == told("value", "int32", ()).signature != one.signature
+    assert told("inaccurate", "float32", again).signature not in (one.signature, told("value", "int32", ()).signature)
+    assert len({told("value", "int32", again, (end,)).signature for end in ("read", "write")}) == 2
 
 
 def write(directory: Path, finding: Finding) -> Path:

@@ -134,12 +134,11 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
         pass_name=first["primitive"],
         results=replace(results, guilty=first["primitive"]),
     )
-    finding = judge_metamorphic(case, seen)
-    if finding is None:
-        return Look(word=f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
     # What a primitive does to what a block reads and to what it writes are two things.
     marks = tuple(re.findall(r'\("(read|write)"', first["calls"][-1]))
-    finding = replace(finding, marks=marks, slips=tuple(first["slips"]))
+    finding = judge_metamorphic(case, seen, marks, tuple(first["slips"]))
+    if finding is None:
+        return Look(word=f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
     scheduled = {"trace": first["trace"], "calls": first["calls"]}
     held = {HELD: scheduled | ({DIFF: shown[DIFF]} if DIFF in shown else {})}
     archive = base64.b64decode(first["archive"])

@@ -28,7 +28,7 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "plainer": statements.plainer,
     "constant-values": expressions.constant_values,
     "smaller-blocks": statements.smaller_blocks,
-    "fused-loops": statements.fused_loops,
+    "axes-with-rounds": statements.axes_with_rounds,
     "simpler-expressions": expressions.simpler_expressions,
     "folded": expressions.folded,
     "smaller-buffers": buffers.smaller_buffers,

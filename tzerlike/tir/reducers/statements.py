@@ -236,21 +236,21 @@ def smaller_blocks(tree: Tree) -> Iterator[Make]:
                 yield partial(_with_domain, tree, site, place, shorter)
 
 
-def fused_loops(tree: Tree) -> Iterator[Make]:
-    """Of a loop that several variables of a block are bound to, one of them and its part of the rounds go together."""
+def axes_with_rounds(tree: Tree) -> Iterator[Make]:
+    """A variable of a block and its part of the rounds of the loop that it is bound to go together."""
     for site in tree.of_type(s_tir.SBlockRealize):
         bindings = [{key(var) for var in variables_in(value)} for value in array_items(site.node.iter_values)]
         extents = [constant_int(iter_var.dom.extent) for iter_var in array_items(site.node.block.iter_vars)]
         for loop in (above for above in site.ancestors() if type(above.node) is tirx.For):
             places = [place for place, used in enumerate(bindings) if key(loop.node.loop_var) in used]
             rounds = constant_int(loop.node.extent) or 0
-            for place in places if len(places) > 1 else ():
+            for place in places:
                 extent = extents[place] or 1
                 if extent > 1 and rounds % extent == 0:
-                    yield partial(_unfused, tree, site, loop, place, rounds // extent)
+                    yield partial(_without_axis, tree, site, loop, place, rounds // extent)
 
 
-def _unfused(tree: Tree, site: Site, loop: Site, place: int, rounds: int) -> Any:
+def _without_axis(tree: Tree, site: Site, loop: Site, place: int, rounds: int) -> Any:
     var = loop.node.loop_var
 
     def change(at: Site, node: Any) -> Any:
