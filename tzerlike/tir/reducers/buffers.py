@@ -135,15 +135,11 @@ def _with_extent(tree: Tree, buffer: Any, place: int, extent: Any) -> Any:
 
 
 def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
-    """The function with only the dimensions `kept` of a buffer; None where one number is left, which TVM prints as a
-    scalar."""
+    """The function with only the dimensions `kept` of a buffer; None where there are none."""
     shape = array_items(type_of(buffer).shape)
-    smaller = [shape[p] for p in kept]
-    if not smaller or (
-        [constant_int(extent) for extent in smaller] == [1] and "x" not in str(type_of(buffer).dtype.dtype)
-    ):
+    if not kept:
         return None
-    new = like(buffer, shape=smaller)
+    new = like(buffer, shape=[shape[p] for p in kept])
 
     def chosen(given: Any) -> list[Any]:
         items = array_items(given)
