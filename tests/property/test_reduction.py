@@ -417,6 +417,19 @@ def test_a_parameter_takes_the_place_of_memory_that_is_allocated() -> None:
     assert any("A[v]" not in script(smaller) and "D[v] = C[v]" in script(smaller) for smaller in fewer if smaller)
 
 
+def test_dimensions_go_with_their_strides() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 2, 3), "int32", strides=(12, 1, 4))):
+    for i in range(4):
+        A[i, 1, 2] = i
+"""
+    start = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
+    made = " ".join(script(smaller) for attempt in REDUCERS["smaller-buffers"](start) if (smaller := attempt()))
+    assert 'A: T.Buffer((4, 2), "int32", strides=(12, 1))' in made and "A[i, 1] = i" in made
+    assert 'A: T.Buffer((1, 2, 3), "int32", strides=(12, 1, 4))' in made
+
+
 @pytest.mark.parametrize("layout", ["None", "T.TileLayout(T.S[(2, 4):(1, 2)])"])
 def test_the_usual_layout_takes_the_place_of_another(layout: str) -> None:
     text = f"""

@@ -131,19 +131,20 @@ def _with_number_for_extent(tree: Tree, buffer: Any, place: int, extent: int) ->
 def _with_extent(tree: Tree, buffer: Any, place: int, extent: Any) -> Any:
     shape = array_items(type_of(buffer).shape)
     shape[place] = extent
-    return _like(tree, buffer, {"shape": shape})
+    return _like(tree, buffer, {"shape": shape, "strides": array_items(type_of(buffer).strides)})
 
 
 def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
     """The function with only the dimensions `kept` of a buffer; None where there are none."""
-    shape = array_items(type_of(buffer).shape)
     if not kept:
         return None
-    new = like(buffer, shape=[shape[p] for p in kept])
 
     def chosen(given: Any) -> list[Any]:
         items = array_items(given)
-        return [items[p] for p in kept]
+        return [items[p] for p in kept] if items else items
+
+    ty = type_of(buffer)
+    new = like(buffer, shape=chosen(ty.shape), strides=chosen(ty.strides))
 
     # Nodes come children first: by the time an access is seen, it is one of the new buffer.
     return mapped(
