@@ -37,6 +37,14 @@ _METHODS = frozenset(
     }
 )  # fmt: skip
 
+_OPTIONAL = frozenset(
+    {
+        "assume_injective_transform", "consumer_blocks", "cse_thresh", "disable_predication", "index", "pad_value",
+        "preserve_unit_iters", "preserve_unit_loops",
+    }
+)  # fmt: skip
+"""Keyword arguments of these methods that have a default."""
+
 _MAP, _ARRAY = "tirx.IndexMap", "ffi.Array"
 
 SEED = 1
@@ -127,7 +135,7 @@ class _Looks(ast.NodeTransformer):
 
 def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
     """Yield the calls without some of them, but with the last, which is the one that goes wrong; with an earlier look
-    at the same in place of a later one; and with maps that only turn the indices around."""
+    at the same in place of a later one; with maps that only turn the indices around; and without a keyword argument."""
     calls = read_calls(lines)
     made: dict[str, int] = {}
     steps = []
@@ -146,6 +154,7 @@ def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
     for place, line in enumerate(lines):
         for plainer in _with_plainer_maps(line):
             yield [*lines[:place], plainer, *lines[place + 1 :]]
+    yield from _with_fewer_arguments(lines)
 
 
 def counted_from_inside(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -175,6 +184,18 @@ def with_smaller_numbers(lines: Sequence[str]) -> Iterator[list[str]]:
                 constant.value = smaller
                 yield [*lines[:place], ast.unparse(tree), *lines[place + 1 :]]
             constant.value = given
+
+
+def _with_fewer_arguments(lines: Sequence[str]) -> Iterator[list[str]]:
+    """The calls without one of the keyword arguments that have a default."""
+    for place, line in enumerate(lines):
+        tree = ast.parse(line)
+        for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
+            given = call.keywords
+            for keyword in [keyword for keyword in given if keyword.arg in _OPTIONAL]:
+                call.keywords = [other for other in given if other is not keyword]
+                yield [*lines[:place], ast.unparse(tree), *lines[place + 1 :]]
+            call.keywords = given
 
 
 def _with_plainer_maps(line: str) -> Iterator[str]:

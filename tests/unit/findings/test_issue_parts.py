@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 
@@ -14,6 +15,7 @@ from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
 from tzerlike.findings.repro import without_idle_imports
+from tzerlike.systems.tvm_api import s_tir
 
 
 def test_nothing_in_a_program_ends_its_block() -> None:
@@ -150,6 +152,18 @@ def test_a_script_imports_what_it_uses() -> None:
 )
 def test_calls_are_written_in_the_style_of_tvm(call: str, styled: str) -> None:
     assert plain_calls(call) == styled
+
+
+def test_arguments_that_are_the_default_are_left_out() -> None:
+    methods = (s_tir.Schedule.split, s_tir.Schedule.compute_at, s_tir.Schedule.transform_layout)
+    for method in methods:
+        given = inspect.signature(inspect.unwrap(method)).parameters.values()
+        taken = [f"{one.name}={one.default!r}" for one in given if one.default is not one.empty]
+        assert len(taken) == 2
+        assert plain_calls(f"v1 = sch.f(a, {', '.join(taken)})") == "v1 = sch.f(a)"
+    other = "sch.f(preserve_unit_iters=False, preserve_unit_loops=True, index=-10)"
+    assert plain_calls(other) == other
+    assert plain_calls("sch.get_sblock(name='A', func_name='main')") == 'sch.get_sblock(name="A")'
 
 
 def test_a_schedule_has_a_seed_where_a_call_draws() -> None:

@@ -12,7 +12,12 @@ from tzerlike.core.observation import Stage
 from tzerlike.oracles.metamorphic import HELD
 from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.primitives import examiner as primitives
-from tzerlike.oracles.schedule_calls import counted_from_inside, make_calls, read_calls, with_smaller_numbers
+from tzerlike.oracles.schedule_calls import (
+    counted_from_inside,
+    make_calls,
+    read_calls,
+    with_smaller_numbers,
+)
 from tzerlike.oracles.schedules import examiner as schedules
 from tzerlike.oracles.schedules.fitted import schedule_by
 from tzerlike.systems import tvm_api

@@ -95,3 +95,11 @@ def test_a_map_that_turns_indices_around_or_does_nothing_takes_the_place_of_anot
         (argument,) = (one.args[2] for one in read_calls([call]))
         assert isinstance(argument, ast.Call) and isinstance(argument.args[0], ast.Constant)
         assert isinstance(tvm_api.tvm.ir.load_json(argument.args[0].value), tirx.IndexMap)
+
+
+def test_a_call_is_offered_without_what_it_gives_by_keyword() -> None:
+    calls = ["v1 = sch.get_sblock('add')", "v2 = sch.compute_at(v1, v1, preserve_unit_loops=True, index=0)"]
+    assert list(fewer_calls(calls)) == [
+        [calls[0], "v2 = sch.compute_at(v1, v1, index=0)"],
+        [calls[0], "v2 = sch.compute_at(v1, v1, preserve_unit_loops=True)"],
+    ]

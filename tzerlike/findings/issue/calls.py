@@ -16,6 +16,11 @@ _INFIX = {
     "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "EQ": "==", "NE": "!=",
 }  # fmt: skip
 _CALLED = {"Min": "T.min", "Max": "T.max", "Div": "T.truncdiv", "Mod": "T.truncmod"}
+_DEFAULTS = re.compile(
+    r", (?:preserve_unit_iters=True|preserve_unit_loops=False|index=-1|disable_predication=False|pad_value=None"
+    r"|assume_injective_transform=False|func_name=(['\"])main\1)(?=[,)])"
+)
+"""Arguments that are what s_tir.Schedule takes by default."""
 
 
 def plain_calls(text: str) -> str:
@@ -31,7 +36,8 @@ def schedule_of(module: str, calls: Iterable[str]) -> str:
 
 
 def needed(calls: Sequence[str]) -> list[str]:
-    """The calls, in TVM's style, without look-ups whose result nothing uses: those change no schedule."""
+    """The calls, in TVM's style, without arguments that are the default, and without look-ups whose result nothing
+    uses: those change no schedule."""
     kept: list[str] = []
     for call in reversed(calls):
         variables, _, value = call.partition(" = ")
@@ -39,7 +45,7 @@ def needed(calls: Sequence[str]) -> list[str]:
         names = re.findall(r"\w+", variables)
         if not kept or not looks_up or any(re.search(rf"\b{name}\b", other) for name in names for other in kept):
             kept.append(call)
-    return list(map(_styled, reversed(kept)))
+    return [_styled(_DEFAULTS.sub("", call)) for call in reversed(kept)]
 
 
 def _styled(call: str) -> str:
