@@ -251,9 +251,10 @@ _BLOCK_FIELDS = (
 _REGIONS = ("reads", "writes")
 
 
-def block_with(node: Node, **fields: Any) -> Node:
-    """The SBlock `node` with other fields, and with the regions that its body then reads and writes."""
+def block_with(node: Node, *, refresh: bool = True, **fields: Any) -> Node:
+    """The SBlock `node` with other fields, and with the regions that its body then reads and writes; without `refresh`
+    with those it had."""
     fitting = {name: [region for region in array_items(getattr(node, name)) if fits(region)] for name in _REGIONS}
     given = fitting | fields
-    values = [given[name] if name in given else getattr(node, name) for name in _BLOCK_FIELDS]
-    return refresh_regions(s_tir.SBlock(*values))
+    block = s_tir.SBlock(*(given[name] if name in given else getattr(node, name) for name in _BLOCK_FIELDS))
+    return refresh_regions(block) if refresh else block

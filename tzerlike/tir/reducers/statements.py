@@ -280,8 +280,9 @@ def _realized(realize: Any, places: range | tuple[int, ...], *, bound: bool) -> 
     values = {key(iter_vars[p].var): bindings[p] if bound else iter_vars[p].dom.min for p in places}
     kept = [p for p in range(len(iter_vars)) if p not in places]
     # Before the values come in, which cannot stand where a variable is defined.
-    fewer = block_with(block, iter_vars=[iter_vars[p] for p in kept])
-    smaller = block_with(substitute(fewer, values))
+    fewer = block_with(block, refresh=False, iter_vars=[iter_vars[p] for p in kept])
+    used = values.keys() & set(map(key, variables_in(fewer)))
+    smaller = block_with(substitute(fewer, values)) if used else fewer
     return s_tir.SBlockRealize([bindings[p] for p in kept], realize.predicate, smaller)
 
 
