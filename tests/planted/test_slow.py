@@ -60,6 +60,19 @@ def test_a_program_grows_as_long_as_there_are_inputs_for_it(buffers: int, grows:
     assert (enlarged(program(COPY.format(parameters=parameters)), 0) is not None) == grows
 
 
+def test_a_loop_that_has_next_to_no_part_in_the_cost_is_not_what_grows() -> None:
+    """Twice as many of its rounds cost so little more that no number of them would be large enough."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((7,), "int32"), B: T.Buffer((9973,), "int32")):
+    for i in range(7):
+        A[i] = i
+    for j in T.parallel(9973):
+        B[j] = j
+"""
+    assert enlarged(program(text), 0) is None
+
+
 def compilation(planted: Callable[[Any], Any] | None) -> Any:
     """The passes of the default pipeline, the planted one behind those that share and move memory."""
     steps = list(steps_of(default_pipeline().passes))

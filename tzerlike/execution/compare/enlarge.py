@@ -49,6 +49,8 @@ def enlarged(ir: str, input_seed: int) -> Large | None:
         if not results.defined:
             continue
         doublings = math.log(0.9 * _STEPS[1] / small) / math.log(cost / small)
+        if doublings > math.log2(_STEPS[1]):  # the loop has next to no part in the cost
+            continue
         large = scaled(ir, unit, int(2**doublings))
         if _STEPS[0] <= (_cost(large, input_seed) or 0) <= _STEPS[1]:
             return Large(large, results.attempts)
