@@ -417,3 +417,32 @@ def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
     seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
     told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
     assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"
+
+
+NESTED = """\
+def main(A: T.Buffer((1,), "int32")):
+    with T.sblock("root"):
+        with T.sblock("row"):
+            {}with T.sblock("stage"):
+                A[0] = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "on"),
+    [
+        (NESTED.format(""), " on a nested block"),
+        (NESTED.format("with T.init():\n             "), " on a block in T.init()"),
+        (NESTED.replace('        with T.sblock("row"):\n', "").format(""), " on a block under no loop"),
+        (NESTED.replace('with T.sblock("row"):', "for i in range(2):").format(""), ""),
+        ("def main():\n    T.evaluate(0)\n", ""),
+    ],
+)
+def test_the_title_of_a_primitive_says_what_block_is_unusual(script: str, on: str) -> None:
+    seen = Observation(Exit.CRASH, Stage.MUTATE, message="SIGSEGV in Schedule.reindex", signal=11, pass_name="blocks")
+    dies = replace(subject("crash", seen, ("mutate", "Schedule.reindex", "SIGSEGV")), script=script)
+    assert headline(dies) == f"[Bug][TIR] Schedule.reindex crashes (SIGSEGV){on}"
+    said = "InternalError: Check failed: (found) is false:{}"
+    for words, told in ((" ", f" fails{on}: check found"), (" no loop", " fails: no loop")):
+        seen = Observation(Exit.REJECTED, Stage.MUTATE, said.format(words), "Schedule.reindex")
+        assert headline(replace(subject("ice-on-valid", seen), script=script)) == f"[Bug][TIR] reindex{told}"

@@ -21,6 +21,7 @@ from tzerlike.findings.issue.wording import (
     rare_names,
     reason,
     symbolic_thread,
+    unusual_block,
 )
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
@@ -53,7 +54,8 @@ def headline(subject: Subject) -> str:
         if not where and seen.refusal:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
-        text = f"{place} crashes ({death(subject)}){symbolic_thread(subject.script) or _visiting(seen) or _at(subject)}"
+        on = symbolic_thread(subject.script) or _visiting(seen) or _at(subject) or _on_block(subject)
+        text = f"{place} crashes ({death(subject)}){on}"
     elif kind == "ice-on-valid":
         if REFUSED_SOURCE in seen.refusal:
             place = "CUDA source"
@@ -84,10 +86,13 @@ def _for_what(subject: Subject) -> str:
 
 
 def _on_operators(subject: Subject) -> str:
-    """The operators of a model that calls few, unless what is said names one; where a check has no words, the node that
-    cannot be made, or the function that it stands in, and what few programs have where it is one of code generation."""
+    """The operators of a model that calls few, unless what is said names one; where a check has no words, the block
+    that a primitive was given, the node that cannot be made, or the function that it stands in, and what few programs
+    have where it is one of code generation."""
     wordless = reason(subject.seen.refusal).startswith("check ")
     inner = next(iter(telling_names(subject.seen.backtrace)), "") if wordless else ""
+    if wordless and (block := _on_block(subject)):
+        return block
     if subject.case.harness == GRAPH:
         named = called_operators(subject.script)
     elif made := _MADE.match(inner):
@@ -98,6 +103,11 @@ def _on_operators(subject: Subject) -> str:
         named = rare_names(subject.script) if wordless and not subject.seen.pass_name else []
     said = any(name.rpartition(".")[2] in subject.seen.refusal for name in named)
     return "" if said or not named else f" on {' and '.join(named)}"
+
+
+def _on_block(subject: Subject) -> str:
+    """What is unusual about the block that a schedule primitive fails on."""
+    return unusual_block(subject.script) if subject.seen.stage is Stage.MUTATE else ""
 
 
 _MADE = re.compile(r"(?:\w+::)+(\w+)::\1$")

@@ -133,6 +133,16 @@ def symbolic_thread(script: str) -> str:
     return f" on {found[2]} of extent {found[1]}" if found else ""
 
 
+def unusual_block(script: str) -> str:
+    """What is unusual about the one block of a program of TVMScript, or about the two that it has, or ""."""
+    blocks = re.findall(r'^( *)with T\.sblock\("(?!root")', script, re.MULTILINE)
+    if len(blocks) == 2 and len(blocks[0]) < len(blocks[1]):
+        inside = re.search(r"with T\.init\(\):\s+with T\.sblock", script)
+        return " on a block in T.init()" if inside else " on a nested block"
+    under_loop = re.search(r"^ *for ", script, re.MULTILINE)
+    return "" if len(blocks) != 1 or under_loop else " on a block under no loop"
+
+
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
 _NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
 """What TVMScript calls that computes nothing."""
