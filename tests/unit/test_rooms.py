@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -25,8 +26,13 @@ def _module(path: Path) -> str:
 MODULES = {_module(path): path for path in ROOT.rglob("*.py")}
 
 
+@cache
+def _nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def _imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
         elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
@@ -164,7 +170,7 @@ def test_who_knows_what_a_primfunc_is() -> None:
     for module, path in MODULES.items():
         names = {
             getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None)
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in _nodes(path)
             if isinstance(node, ast.Name | ast.Attribute | ast.alias)
         }
         if module != "tzerlike" and words & names and _room(module) not in OF_TENSOR_IR:
