@@ -163,6 +163,25 @@ def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32")):
         assert not odd or "T.reads(A[v, 3])" in text_without_oddities(func)
 
 
+@pytest.mark.parametrize(("value", "size", "odd"), [("0", 8, False), ("0", 5, True), ("i", 5, False)])
+def test_an_axis_that_stands_still_and_goes_beyond_a_buffer_is_odd(value: str, size: int, odd: bool) -> None:
+    text = f"""
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((9, {size}), "int32"), B: T.Buffer((8, 8), "int32")):
+    for i in range(8):
+        with T.sblock("B"):
+            v = T.axis.spatial(8, {value})
+            w = T.axis.spatial(8, i)
+            T.where(i < 5)
+            T.reads(A[w, v])
+            T.writes(B[w, v])
+            B[w, v] = A[w, v]
+"""
+    func = tvm_api.parse_script(text)
+    assert ("a fixed axis that goes beyond a buffer" in names(func)) == odd
+    assert not odd or "v = T.axis.spatial(5, 0)" in text_without_oddities(func)
+
+
 def test_a_region_of_other_dimensions_than_its_buffer_is_odd() -> None:
     text = """
 @T.prim_func(s_tir=True)

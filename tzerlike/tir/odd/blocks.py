@@ -10,7 +10,7 @@ from tzerlike.tir.node import fits, key, substitute, variables_in
 from tzerlike.tir.odd.expressions import is_fixed
 from tzerlike.tir.odd.program import NEVER, Odds, Program, hints_in, within
 from tzerlike.tir.odd.unreachable import never_holds
-from tzerlike.tir.reducers.program import block_with
+from tzerlike.tir.reducers.program import block_with, with_domain
 from tzerlike.tir.scope import SPATIAL_AXIS, constant_int
 from tzerlike.tir.tree import Kind, Site, Tree, may_divide_by_zero
 
@@ -36,6 +36,8 @@ def realize(program: Program, site: Site) -> Odds:
         if not within(value, axis.dom.min, rounds):
             others = [*values[:place], axis.dom.min, *values[place + 1 :]]
             yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
+        if is_fixed(value) and (room := _room(block, axis)) is not None:
+            yield "a fixed axis that goes beyond a buffer", partial(with_domain, node, place, room)
     for place in _unwritten_axes(program.tree, site):
         yield "a spatial axis that no write depends on", partial(_without_axis, node, place)
     if program.threads and block.init is not None and not _sums_up(program.tree, site):
@@ -128,6 +130,21 @@ def _with_axes(realize: Any, loops: list[Any]) -> Any:
     bound = substitute(more, {key(loop.loop_var): axis.var for loop, axis in zip(loops, axes, strict=True)})
     values = [*array_items(realize.iter_values), *(loop.loop_var for loop in loops)]
     return s_tir.SBlockRealize(values, realize.predicate, bound)
+
+
+def _room(block: Any, axis: Any) -> int | None:
+    """The extent of the shortest dimension that an axis from 0 on is the index of, where the axis is longer."""
+    length = constant_int(axis.dom.extent)
+    if length is None or constant_int(axis.dom.min) != 0:
+        return None
+    sizes = [
+        constant_int(size)
+        for region in (*array_items(block.reads), *array_items(block.writes))
+        for item, size in zip(array_items(region.region), array_items(type_of(source_of(region)).shape), strict=False)
+        if key(item.min) == key(axis.var)
+    ]
+    room = min((size for size in sizes if size is not None), default=length)
+    return room if room < length else None
 
 
 def _is_beyond(region: Any) -> bool:

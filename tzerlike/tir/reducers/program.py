@@ -258,3 +258,13 @@ def block_with(node: Node, *, refresh: bool = True, **fields: Any) -> Node:
     given = fitting | fields
     block = s_tir.SBlock(*(given[name] if name in given else getattr(node, name) for name in _BLOCK_FIELDS))
     return refresh_regions(block) if refresh else block
+
+
+def with_domain(realize: Node, place: int, extent: int) -> Node:
+    """An SBlockRealize with another extent of the axis at `place`."""
+    axes = array_items(realize.block.iter_vars)
+    old = axes[place]
+    domain = tvm.ir.Range.from_min_extent(old.dom.min, tirx.IntImm(type_of(old.var).dtype, extent))
+    axes[place] = tirx.IterVar(domain, old.var, old.iter_type, old.thread_tag)
+    block = block_with(realize.block, iter_vars=axes)
+    return s_tir.SBlockRealize(array_items(realize.iter_values), realize.predicate, block)

@@ -7,11 +7,11 @@ from functools import partial, reduce
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, type_of
 from tzerlike.tir.node import is_nop, key, loop_with, seq, substitute, variables_in
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
-from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_layout, with_values, without
+from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_domain, with_layout, with_values, without
 from tzerlike.tir.scope import REDUCTION_AXIS, SERIAL, constant_int
 from tzerlike.tir.tree import Site, Tree, left_early
 
@@ -233,7 +233,7 @@ def smaller_blocks(tree: Tree) -> Iterator[Make]:
             yield partial(_without_iter_vars, tree, site, (place,), bound=False)
             yield partial(_without_iter_vars, tree, site, (place,), bound=True)
             for shorter in extents_below(iter_vars[place].dom.extent):
-                yield partial(_with_domain, tree, site, place, shorter)
+                yield partial(_shortened, tree, site, place, shorter)
 
 
 def axes_with_rounds(tree: Tree) -> Iterator[Make]:
@@ -286,11 +286,5 @@ def _realized(realize: Any, places: range | tuple[int, ...], *, bound: bool) -> 
     return s_tir.SBlockRealize([bindings[p] for p in kept], realize.predicate, smaller)
 
 
-def _with_domain(tree: Tree, site: Site, place: int, extent: int) -> Any:
-    realize, block = site.node, site.node.block
-    iter_vars = array_items(block.iter_vars)
-    old = iter_vars[place]
-    domain = tvm.ir.Range.from_min_extent(old.dom.min, tirx.IntImm(type_of(old.var).dtype, extent))
-    iter_vars[place] = tirx.IterVar(domain, old.var, old.iter_type, old.thread_tag)
-    smaller = block_with(block, iter_vars=iter_vars)
-    return tree.replace(site, s_tir.SBlockRealize(array_items(realize.iter_values), realize.predicate, smaller))
+def _shortened(tree: Tree, site: Site, place: int, extent: int) -> Any:
+    return tree.replace(site, with_domain(site.node, place, extent))
