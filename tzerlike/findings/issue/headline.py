@@ -39,7 +39,7 @@ def headline(subject: Subject) -> str:
     seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
     place = account.place or short_name(seen.pass_name) or working_step(subject)
     if account.headline:
-        text = account.headline + (bare_buffer(account.headline, subject.script) if seen.stage is Stage.TEXT else "")
+        text = _of_text(account.headline, subject.script) if seen.stage is Stage.TEXT else account.headline
     elif kind == "wrong-code":
         culprit = (subject.guilt.guilty if subject.guilt else "") or (
             seen.results.guilty if seen.results else account.place
@@ -77,6 +77,15 @@ def headline(subject: Subject) -> str:
     )
     # Why something fails comes before what it fails on.
     return named if ": " in named else title(label, text, short)
+
+
+def _of_text(headline: str, script: str) -> str:
+    """What does not come back from its text: an element that is read, where TVM prints it as the buffer."""
+    stated, _, piece = headline.partition(": ")
+    if read := bare_buffer(piece.rpartition(" = ")[2], script):
+        return f"{stated}: {read}[0] of shape (1,) is printed as {read}"
+    stored = bare_buffer(piece, script)
+    return headline + (f" for {stored} of shape (1,)" if stored else "")
 
 
 def _for_what(subject: Subject) -> str:

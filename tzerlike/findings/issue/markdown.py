@@ -28,7 +28,15 @@ from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_
 from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
-from tzerlike.findings.issue.wording import bound, brief, compiler_words, pasted, short_numbers, without_addresses
+from tzerlike.findings.issue.wording import (
+    bare_buffer,
+    bound,
+    brief,
+    compiler_words,
+    pasted,
+    short_numbers,
+    without_addresses,
+)
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.systems.optional import in_words
@@ -162,6 +170,8 @@ def _actual(subject: Subject) -> list[str]:
                 else _POINTED_AT.sub(r"\1 ...", account.quoted)
             )
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
+            if seen.stage is Stage.TEXT and (bare := bare_buffer(account.headline.partition(": ")[2], subject.script)):
+                lines += ["", f"TVM prints {code(f'{bare}[0]')} as {code(bare)}, since {code(bare)} has one element."]
         lines += _then_raised(subject.seen)
     elif kind == "wrong-code":
         lines = results_in_words(subject)

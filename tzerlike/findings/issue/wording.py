@@ -66,13 +66,10 @@ def reason(message: str) -> str:
     return f"check {check[1] or check[2]}" if wordless else check[3]
 
 
-def bare_buffer(headline: str, script: str) -> str:
-    """The parameter of one element that a piece of TVMScript in a title has without its index, as TVM prints it."""
-    piece = headline.partition(": ")[2]
-    for name in re.findall(r"(\w+): T\.Buffer\(\(1,\)", script):
-        if re.search(rf"(?<![\w.]){name}(?![\w\[:(])", piece):
-            return f" for {name} of shape (1,)"
-    return ""
+def bare_buffer(piece: str, script: str) -> str:
+    """The parameter of one element that a piece of TVMScript has without its index, as TVM prints it, or ""."""
+    names = re.findall(r"(\w+): T\.Buffer\(\(1,\)", script)
+    return next((name for name in names if re.search(rf"(?<![\w.]){name}(?![\w\[:(])", piece)), "")
 
 
 def never_computed(message: str) -> str:
