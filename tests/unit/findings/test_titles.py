@@ -437,6 +437,10 @@ def main(A: T.Buffer((1,), "int32")):
         (NESTED.format(""), " on a nested block"),
         (NESTED.format("with T.init():\n             "), " on a block in T.init()"),
         (NESTED.replace('        with T.sblock("row"):\n', "").format(""), " on a block under no loop"),
+        (
+            NESTED.replace('with T.sblock("row"):', "B = T.match_buffer(A)").format(""),
+            " on a block with a match_buffer",
+        ),
         (NESTED.replace('with T.sblock("row"):', "for i in range(2):").format(""), ""),
         ("def main():\n    T.evaluate(0)\n", ""),
     ],
@@ -449,3 +453,18 @@ def test_the_title_of_a_primitive_says_what_block_is_unusual(script: str, on: st
     for words, told in ((" ", f" fails{on}: check found"), (" no loop", " fails: no loop")):
         seen = Observation(Exit.REJECTED, Stage.MUTATE, said.format(words), "Schedule.reindex")
         assert headline(replace(subject("ice-on-valid", seen), script=script)) == f"[Bug][TIR] reindex{told}"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("IndexError: The statement is not found in the state of the schedule that was asked for it", ""),
+        ("IndexError: No such statement is in the state. To have one, make one of these statements first", "No such"),
+        (f"InternalError: Check failed: ({' && '.join(5 * ['statement'])}) is false:", ""),
+    ],
+)
+def test_a_title_names_the_block_where_what_is_said_is_cut(message: str, told: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.MUTATE, message, "Schedule.reverse_compute_at")
+    titled = headline(replace(subject("ice-on-valid", seen), script=NESTED.format("")))
+    error = message.partition(":")[0]
+    assert titled.startswith(f"[Bug][TIR] reverse_compute_at{': ' + told if told else f' raises {error} on a nested'}")

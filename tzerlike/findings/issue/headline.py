@@ -76,7 +76,11 @@ def headline(subject: Subject) -> str:
         label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
     )
     # Why something fails comes before what it fails on.
-    return named if ": " in named else title(label, text, short)
+    named = named if ": " in named else title(label, text, short)
+    block = _on_block(subject) if kind == "ice-on-valid" else ""
+    if block and block not in named and _says_little(named, reason(seen.refusal)):
+        return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)
+    return named
 
 
 def _of_text(headline: str, script: str) -> str:
@@ -86,6 +90,12 @@ def _of_text(headline: str, script: str) -> str:
         return f"{stated}: {read}[0] of shape (1,) is printed as {read}"
     stored = bare_buffer(piece, script)
     return headline + (f" for {stored} of shape (1,)" if stored else "")
+
+
+def _says_little(titled: str, why: str) -> bool:
+    """Whether a title has but the condition of a check, or part of a sentence, of `why` something failed."""
+    part = titled.rpartition(": ")[2]
+    return why.startswith("check ") or (part in why and why.partition(part)[2].startswith(" "))
 
 
 def _for_what(subject: Subject) -> str:

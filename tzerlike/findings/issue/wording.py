@@ -136,6 +136,8 @@ def unusual_block(script: str) -> str:
     if len(blocks) == 2 and len(blocks[0]) < len(blocks[1]):
         inside = re.search(r"with T\.init\(\):\s+with T\.sblock", script)
         return " on a block in T.init()" if inside else " on a nested block"
+    if len(blocks) == 1 and "T.match_buffer(" in script:
+        return " on a block with a match_buffer"
     under_loop = re.search(r"^ *for ", script, re.MULTILINE)
     return "" if len(blocks) != 1 or under_loop else " on a block under no loop"
 
