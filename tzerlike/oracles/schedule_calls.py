@@ -6,7 +6,6 @@ A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from tzerlike.core.untrusted import one_line
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.schedule_lookups import lookup_of
-from tzerlike.oracles.schedule_trace import SCHEDULE
+from tzerlike.oracles.schedule_trace import MAPS, SCHEDULE
 from tzerlike.systems.refusal import ask_compiler
 from tzerlike.systems.tvm_api import ENTRY, tvm, tvm_ffi
 from tzerlike.tir.allowlist.stored import require_graph
@@ -45,7 +44,7 @@ _OPTIONAL = frozenset(
 )  # fmt: skip
 """Keyword arguments of these methods that have a default."""
 
-_MAP, _ARRAY = "tirx.IndexMap", "ffi.Array"
+_LOAD, _MAP = "tvm.ir.load_json", "tirx.IndexMap"
 
 SEED = 1
 """That of the schedule on which recorded calls are made again."""
@@ -199,40 +198,20 @@ def _with_fewer_arguments(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _with_plainer_maps(line: str) -> Iterator[str]:
-    """A call with a map of its indices in the opposite order, and in the same, in place of a map that does more."""
+    """A call with a map of any number of indices, to the same in the opposite order or as they are, in place of one
+    that is given as JSON, and with the latter in place of the former."""
     tree = ast.parse(line)
-    for constant in [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]:
-        given = constant.value
-        for turned in (True, False):
-            if isinstance(given, str) and (plain := _plain_map(given, turned)):
-                constant.value = plain
+    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
+        for place, given in enumerate(call.args):
+            written, maps = ast.unparse(given), list(MAPS)
+            if written in MAPS:
+                plainer = maps[maps.index(written) + 1 :]
+            else:
+                plainer = maps if written.startswith(f"{_LOAD}(") and _MAP in written else []
+            for text in plainer:
+                call.args[place] = ast.parse(text, mode="eval").body
                 yield ast.unparse(tree)
-        constant.value = given
-
-
-def _plain_map(text: str, turned: bool) -> str:
-    """The JSON of an index map that gives the indices of another, `turned` around or as they are; "" where there is no
-    such map, or it is one of these."""
-    try:
-        graph = json.loads(text)
-        nodes = graph["nodes"]
-        root = nodes[graph["root_index"]]
-        initial, final = (nodes[root["data"][name]]["data"] for name in ("initial_indices", "final_indices"))
-        if root["type"] != _MAP or sorted(initial) == sorted(final) or (turned and len(initial) == 1):
-            return ""
-        variables = [nodes[place] for place in initial]
-        plain: list[Any] = [{"type": "None"}]
-        for variable in variables:
-            own = [nodes[variable["data"]["ty"]], nodes[variable["data"]["name"]]]
-            place = len(plain)
-            plain += [*own, {**variable, "data": {**variable["data"], "span": 0, "ty": place, "name": place + 1}}]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return ""
-    places = list(range(3, len(plain), 3))
-    plain += [{"type": _ARRAY, "data": places}, {"type": _ARRAY, "data": places[::-1] if turned else places}]
-    data = {"initial_indices": len(plain) - 2, "final_indices": len(plain) - 1, "inverse_index_map": 0}
-    plain.append({"type": _MAP, "data": data})
-    return json.dumps({**graph, "root_index": len(plain) - 1, "nodes": plain}, separators=(",", ":"))
+            call.args[place] = given
 
 
 def _renamed(lines: Sequence[str], old: str, new: str) -> list[str]:
@@ -287,11 +266,11 @@ def _value(syntax: ast.expr, results: dict[str, Any]) -> Any:
             return [_value(item, results) for item in items]
         case ast.Tuple(elts=items):
             return tuple(_value(item, results) for item in items)
-        case ast.Call(func=func, args=[ast.Constant(value=str() as text)], keywords=[]) if (
-            ast.unparse(func) == "tvm.ir.load_json"
-        ):
+        case ast.Call(func=func, args=[ast.Constant(value=str() as text)], keywords=[]) if ast.unparse(func) == _LOAD:
             require_graph(text, "environment.calls")
             return ask_compiler(lambda: tvm.ir.load_json(text))
+        case ast.Lambda() if ast.unparse(syntax) in MAPS:
+            return MAPS[ast.unparse(syntax)]
     raise _refused(ast.unparse(syntax))
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tzerlike.systems.tvm_api import s_tir, tvm, tvm_ffi
 
 SCHEDULE = "sch"
+
+
+def _same(*i: Any) -> Any:
+    return i
+
+
+def _turned(*i: Any) -> Any:
+    return i[::-1]
+
+
+MAPS: Mapping[str, Callable[..., Any]] = {"lambda *i: i[::-1]": _turned, "lambda *i: i": _same}
+"""Maps of as many indices as there are, by their text, the plainest last."""
 
 
 class Tape:
@@ -27,6 +39,9 @@ class Tape:
                     return name
         if value is None or isinstance(value, bool | int | float | str):
             return repr(value)
+        for text, known in MAPS.items():
+            if value is known:
+                return text
         if isinstance(value, tuple):
             return "(" + "".join(f"{self.text(item)}, " for item in value) + ")"
         if isinstance(value, list | tvm_ffi.Array):

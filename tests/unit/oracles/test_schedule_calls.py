@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from tests.puzzles.conftest import BLOCKS
 from tzerlike.core.errors import UserError
-from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.oracles.schedule_calls import fewer_calls, make_calls, read_calls
+from tzerlike.oracles.schedule_trace import record_schedule_calls
+from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import s_tir, tirx
 
@@ -21,6 +20,15 @@ CALLS = [
     "v5 = sch.annotate(v1, 'key', [1, -2])",
     "v6 = sch.add_unit_loop(block_or_loop=v1)",
 ]
+
+PLANE = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 2), "int32")):
+    for i, j in T.grid(4, 2):
+        with T.sblock("b"):
+            x, y = T.axis.remap("SS", [i, j])
+            A[x, y] = x
+"""
 
 
 def schedule() -> s_tir.Schedule:
@@ -48,6 +56,7 @@ def test_calls_do_what_python_would() -> None:
         "v1 = sch.get_loops(v9)",
         "v1 = sch.get_loops('b'[0].x)",
         'v1 = sch.get(tvm.ir.load_json(\'{"nodes":[{"type":"ffi.Module"}]}\'))',
+        "v1 = sch.get_sblock(lambda *i: exit(1))",
         "raise RuntimeError('no text for a function')",
         "v1 = (" * 200,
         "",
@@ -88,13 +97,29 @@ def test_a_map_that_turns_indices_around_or_does_nothing_takes_the_place_of_anot
     given = tirx.IndexMap.from_func(lambda i, j: [i // 7, i % 7, j])
     line = f"v1 = sch.transform_layout('b', ('write', 0), tvm.ir.load_json({tvm_api.tvm.ir.save_json(given)!r}))"
     offered = list(fewer_calls([line]))
-    assert all(len(lines) == 1 and len(lines[0]) < len(line) for lines in offered)
-    assert [with_lambdas(call).partition("lambda ")[2] for (call,) in offered] == ["i, j: (j, i))", "i, j: (i, j))"]
-    assert list(fewer_calls(offered[0])) == []
-    for (call,) in offered:
-        (argument,) = (one.args[2] for one in read_calls([call]))
-        assert isinstance(argument, ast.Call) and isinstance(argument.args[0], ast.Constant)
-        assert isinstance(tvm_api.tvm.ir.load_json(argument.args[0].value), tirx.IndexMap)
+    texts = ("lambda *i: i[::-1]", "lambda *i: i")
+    assert offered == [[f"v1 = sch.transform_layout('b', ('write', 0), {text})"] for text in texts]
+    assert list(fewer_calls(offered[0])) == offered[1:]
+    assert list(fewer_calls(offered[1])) == []
+    for lines in offered:
+        ours, theirs = (tvm_api.scheduling(tvm_api.module_of(tvm_api.parse_script(PLANE))) for _ in range(2))
+        make_calls(ours, read_calls(lines))
+        exec("\n".join(lines), {"sch": theirs})
+        tvm_api.tvm.ir.assert_structural_equal(ours.mod, theirs.mod)
+        assert ("T.Buffer((2, 4)" in ours.mod.script()) == ("[::-1]" in lines[0])
+
+
+def test_a_map_of_any_number_of_indices_is_recorded_as_it_was_given() -> None:
+    line = "v1 = sch.transform_layout('b', ('write', 0), lambda *i: i[::-1])"
+
+    def recorded() -> str:
+        written: list[str] = []
+        record_schedule_calls(written.append)
+        make_calls(tvm_api.scheduling(tvm_api.module_of(tvm_api.parse_script(PLANE))), read_calls([line]))
+        return "\n".join(written)
+
+    text, died = in_child(recorded)
+    assert (text or "").replace(", )", ")") == line and not died
 
 
 def test_a_call_is_offered_without_what_it_gives_by_keyword() -> None:
