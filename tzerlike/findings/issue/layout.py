@@ -56,7 +56,7 @@ def cut(text: str, lines: int, width: int = 500) -> str:
 def trace(frames: Sequence[Frame]) -> list[str]:
     """Return the lines of a backtrace that tell something: from the innermost frame out to where Python called TVM.
 
-    Frames without a symbol and visitors that every pass goes through are counted; a recursion is shown once. Where
+    Dots stand for frames without a symbol and visitors that every pass goes through; a recursion is shown once. Where
     nothing else is left, the first few frames stand for themselves.
     """
     return [f"{line} ({place})" if place else line for line, place in _told(frames)]
@@ -72,17 +72,17 @@ def _told(frames: Sequence[Frame]) -> list[tuple[str, str]]:
     own = _own(frames)
     lines: list[tuple[str, str]] = []
     shown: set[str] = set()
-    skipped = 0
+    skipped = False
     for frame in own:
         name = _plain_name(frame.function)
         if _UNNAMED.fullmatch(frame.function) or name.startswith(under_test().code.visitors) or name in shown:
-            skipped += 1
+            skipped = True
             continue
         if len(shown) == _FRAMES:
             break
         if skipped:
-            lines.append((f"... {skipped} unnamed or generic frame{'s' * (skipped > 1)}", ""))
-        skipped = 0
+            lines.append(("...", ""))
+        skipped = False
         shown.add(name)
         lines.append((name, place_in(frame.function)))
     return lines if shown else [(_plain_name(frame.function), "") for frame in own[:4] if frame.function != "unmapped"]
