@@ -54,7 +54,8 @@ def found_in(name: str, problem: Problem, outcome: AnalysisOutcome, check: Analy
         cause = cause_of_answer(name, problem, outcome.wrong, partial(_wrong, check))
         return Signed(WRONG_CODE, (name, template(problem)), bare=cause)
     if outcome.refused:
-        return Signed(INTERNAL_ERROR, (name, *outcome.error_parts), bare=_raised(name, problem, outcome, check))
+        raised = _raised(name, problem, outcome, check)
+        return Signed(INTERNAL_ERROR, (name, *outcome.error_parts), bare=raised, root=_folding_cast(outcome))
     return None
 
 
@@ -90,6 +91,12 @@ def _under_way(outcome: AnalysisOutcome) -> str:
     """The class of the innermost analysis under way, "" where the frames name none."""
     matches = map(_OF_ANALYSIS.match, map(function_name, outcome.frames))
     return next((match[1] for match in matches if match is not None), "")
+
+
+def _folding_cast(outcome: AnalysisOutcome) -> tuple[str, ...]:
+    """The condition that did not hold where a constant was cast, whoever did that; nothing of other errors."""
+    casts = any(re.match(r"tvm::(?:prim::)?cast\b", function_name(frame)) for frame in outcome.frames)
+    return (outcome.condition, "cast") if casts and outcome.condition else ()
 
 
 _FOLDING = "::TryConstFold"

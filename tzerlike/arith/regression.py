@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from tzerlike.arith.evaluate import evaluate
 from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem, bits, lanes, walk
 from tzerlike.arith.repro import (
@@ -45,11 +46,17 @@ def analysis_regression_test(
     if wrong is not None:
         kept = (line for line in question.splitlines() if not line.startswith("print("))
         question = "\n".join(kept).replace("holds = ", "assert ")
-    outside, helpers = "", []
+    outside, helpers, value = "", [], ""
     if wrong is not None:
-        if not _folds(problem):
+        # TVM's own answer to what the expression is there may be as wrong, or none.
+        number = evaluate(problem.roots[0], wrong.assignment)
+        if isinstance(number, int) and "at(expr)" in question:
+            value = f"value = {number}{_where(wrong.assignment)}"
+            question = question.replace("at(expr)", "value")
+        asks = "at(" in question or "inside(" in question
+        if asks and not _folds(problem):
             outside = EVALUATOR.strip("\n") + f"\n\n\nAT = {dict(wrong.assignment)!r}\n\n\n{_VALUE_AT}"
-        else:
+        elif asks:
             helpers = list(_helpers(problem, dict(wrong.assignment), question))
     names = ("expr",) if len(problem.roots) == 1 else ("left", "right")
     scopes = ", ".join(f"analyzer.constraint_scope({expr_source(each)})" for each in problem.constraints)
@@ -58,13 +65,18 @@ def analysis_regression_test(
     asked = "analyzer" in question
     told = ["analyzer = tvm.sym.Analyzer()", *reported(problem, map(range_source, problem.variables))] if asked else []
     body = [
-        "\n".join(_definitions(problem, names, question)),
+        "\n".join(filter(None, (*_definitions(problem, names, question), value))),
         *helpers,
         _alarm(finding.kind, limits) + "\n".join((*told, question)),
     ]
     imports = ["from tvm import tirx", *(["import signal"] if finding.kind == "hang" else [])]
     name = f"{check}_{_PROBLEMS.get(finding.kind, 'memory')}"
     return pytest_file(name, body, imports, [outside])
+
+
+def _where(assignment: Mapping[str, int]) -> str:
+    places = ", ".join(f"{name} = {value}" for name, value in assignment.items())
+    return f"  # of expr, at {places}" if places else "  # of expr"
 
 
 _VALUE_AT = """\
@@ -88,8 +100,7 @@ def _helpers(problem: Problem, assignment: dict[str, int], question: str) -> Ite
         for variable in problem.variables
         if variable.name in assignment
     ]
-    if "at(" in question or "inside(" in question:
-        yield _AT.replace("{bindings}\n", "\n".join(bindings) + "\n" if bindings else "")
+    yield _AT.replace("{bindings}\n", "\n".join(bindings) + "\n" if bindings else "")
     if "inside(" in question:
         yield _INSIDE
 

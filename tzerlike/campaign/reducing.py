@@ -295,6 +295,7 @@ class Reductions:
             identity=finding.identity,
             place=finding.place,
             effect=finding.effect,
+            root=finding.root,
             finer=finding.finer,
             slips=finding.slips,
             apart=(),

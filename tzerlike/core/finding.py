@@ -18,11 +18,7 @@ FIRST_TIER, SECOND_TIER = 1, 2
 SCHEME = 10
 """How signatures are made today. Those of scheme 1, of bundles that state none, leave out `marks`; those of scheme 2 go
 by all `parts`; those of scheme 3 leave out `finer`, those of scheme 4 `slips`, those of scheme 5 `gist`,
-those of scheme 6 `identity`, those of scheme 7 `place`, those of scheme 8 `effect`,
-those of scheme 9 that of a schedule."""
-
-BY_SCHEDULE = "schedule"
-"""The first of the `parts` of what a schedule primitive gets wrong."""
+those of scheme 6 `identity`, those of scheme 7 `place`, those of scheme 8 `effect`, those of scheme 9 `root`."""
 
 
 def kind_of(directory: str) -> str:
@@ -43,7 +39,8 @@ class Signed:
     another is the field that does. `place` is the same since scheme 8 for what failed at a node that a visitor had come
     to: the kind of node, and the functions at work on it, wherever it stands. `effect` is, since scheme 9, the same for
     wrong code of which the guilty pass is known, with what that does: whether a wrong value is the first one, not a
-    number or infinite is chance. Since scheme 10 schedules have one too, with what the primitive does if known.
+    number or infinite is chance. `root` is, since scheme 10, the same for wrong values due to a schedule primitive,
+    with what that does where it is known, and for a function of TVM's that is at fault whoever calls it.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """
@@ -56,6 +53,7 @@ class Signed:
     identity: tuple[str, ...] = field(default=(), kw_only=True)
     place: tuple[str, ...] = field(default=(), kw_only=True)
     effect: tuple[str, ...] = field(default=(), kw_only=True)
+    root: tuple[str, ...] = field(default=(), kw_only=True)
     finer: tuple[str, ...] = field(default=(), kw_only=True)
     slips: tuple[str, ...] = field(default=(), kw_only=True)
     apart: tuple[str, ...] = field(default=(), kw_only=True)
@@ -74,9 +72,8 @@ class Signed:
         sixth = (*(self.gist or self.bare or self.parts), *marks, *finer, *slips)
         seventh = self.identity or sixth
         eighth = self.place or seventh
-        tenth = self.effect or eighth
-        ninth = eighth if self.parts[:1] == (BY_SCHEDULE,) else tenth
-        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, eighth, ninth, tenth)
+        ninth = self.effect or eighth
+        later = (third, (*third, *finer), (*third, *finer, *slips), sixth, seventh, eighth, ninth, self.root or ninth)
         each = (self.parts, (*self.parts, *marks), *later)
         return tuple(content_hash("\n".join((self.kind, *words)))[:12] for words in each)
 

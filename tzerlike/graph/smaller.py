@@ -13,12 +13,17 @@ import msgspec
 from tzerlike.core.errors import UserError
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.evolve import MODEL_LIMITS
-from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex
+from tzerlike.graph.model import CLOSURES, Attribute, Model, Origin, TensorType, Vertex
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import fewer_variables, with_extent, with_those_of
+
+PLAINEST = ("negative", "logical_not", "add")
+"""Operators of which there is least to say, the plainest first."""
+
+_CLOSURE, _MAKER = CLOSURES
 
 
 class _Strict(Rebuilding):
@@ -47,6 +52,34 @@ def without_calls(model: Model) -> Iterator[Model]:
             found = _without(model, at, bypassed)
             if found is not None and found.vertices:
                 yield found
+
+
+def plainer_calls(model: Model) -> Iterator[Model]:
+    """One of PLAINEST in the place of another operator, of the same type or of its first input's: what that computes
+    does not matter."""
+    for at, vertex in enumerate(model.vertices):
+        for row in PLAINEST[: unusualness(vertex.row)] if len(vertex.outputs) == 1 else ():
+            for kept in (True, False):
+                yield from _as_plain(model, at, row, kept)
+
+
+def _as_plain(model: Model, at: int, row: str, kept: bool) -> Iterator[Model]:
+    into = _strict()
+
+    def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
+        if number != at:
+            return None
+        first = into.instead(vertex.outputs[0], inputs) if kept else inputs[0]
+        others = [into.instead(into.types[first], ()) for _ in ROWS[row].inputs[1:]]
+        return into.call(ROWS[row], [first, *others], {})
+
+    if (found := _put(into, model, edit, model.sources)) is not None:
+        yield found
+
+
+def unusualness(row: str) -> int:
+    """How far an operator is from the plainest one."""
+    return PLAINEST.index(row) if row in PLAINEST else len(PLAINEST)
 
 
 def _without(model: Model, at: int, bypassed: bool) -> Model | None:
@@ -185,7 +218,7 @@ def plainer_sources(model: Model) -> Iterator[Model]:
 
 
 def plainer_forms(model: Model) -> Iterator[Model]:
-    """No functions, or one less; extents that vary less, or not at all."""
+    """No functions, or one less; closures made where they are called; extents that vary less, or not at all."""
     marks = sorted({mark for vertex in model.vertices for mark in vertex.within})
     for gone in (marks, *([mark] for mark in marks if len(marks) > 1)):
         vertices = (
@@ -193,6 +226,14 @@ def plainer_forms(model: Model) -> Iterator[Model]:
             for one in model.vertices
         )
         if marks:
+            yield msgspec.structs.replace(model, vertices=tuple(vertices))
+    for mark in (mark for mark in marks if mark.startswith(_MAKER)):
+        plainer = mark.replace(_MAKER, _CLOSURE)
+        vertices = (
+            msgspec.structs.replace(one, within=tuple(plainer if own == mark else own for own in one.within))
+            for one in model.vertices
+        )
+        if plainer not in marks:
             yield msgspec.structs.replace(model, vertices=tuple(vertices))
     yield from fewer_variables(model)
 

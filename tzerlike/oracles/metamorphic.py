@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import BY_SCHEDULE, Finding, Signed
+from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Observation, Stage
 from tzerlike.oracles.inconsistency import BY_CHANCE, manner, without_dtype
 from tzerlike.oracles.protocol import Account, Environment, Probe
@@ -93,10 +93,10 @@ def judge_metamorphic(
     if observation.stage is not Stage.MUTATE or results is None or not (results.blame or what == LIES):
         return None
     how = manner(results.blamed) if what == OTHER_VALUES else ()
-    where, bare = (BY_SCHEDULE, observation.pass_name, what), without_dtype(how)
-    effect = (*where, *marks, *(slips or ("value",))) if set(bare[:1]) & BY_CHANCE else ()
+    where, bare = ("schedule", observation.pass_name, what), without_dtype(how)
+    root = (*where, *marks, *(slips or ("value",))) if set(bare[:1]) & BY_CHANCE else ()
     finding = Finding("wrong-code", (*where, *how), case, observation, bare=(*where, *bare))
-    return replace(finding, marks=marks, slips=slips, effect=effect)
+    return replace(finding, marks=marks, slips=slips, root=root)
 
 
 def _owns(finding: Signed, seen: Observation, environment: Environment) -> bool:

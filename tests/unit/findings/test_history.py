@@ -41,15 +41,7 @@ def bundle(kind: str, seen: Observation, **environment: Any) -> Bundle:
         seen,
         environment,
         2,
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
+        *([()] * 10),
         stored,
     )
 

@@ -148,6 +148,7 @@ def observation_text(
         "identity": list(finding.identity),
         "place": list(finding.place),
         "effect": list(finding.effect),
+        "root": list(finding.root),
         "finer": list(finding.finer),
         "slips": list(finding.slips),
         "apart": list(finding.apart),
@@ -203,6 +204,7 @@ class _StoredRecord(msgspec.Struct):
     identity: tuple[Text, ...] = ()
     place: tuple[Text, ...] = ()
     effect: tuple[Text, ...] = ()
+    root: tuple[Text, ...] = ()
     finer: tuple[Text, ...] = ()
     slips: tuple[Text, ...] = ()
     apart: tuple[Text, ...] = ()
@@ -234,6 +236,7 @@ class Record:
     identity: tuple[str, ...]
     place: tuple[str, ...]
     effect: tuple[str, ...]
+    root: tuple[str, ...]
     finer: tuple[str, ...]
     slips: tuple[str, ...]
     apart: tuple[str, ...]
@@ -298,7 +301,7 @@ def read_record(bundle: Path) -> Record:
 
 _AS_STORED = (
     "kind", "signature", "parts", "environment", "scheme", "marks", "bare", "gist", "identity", "place", "effect",
-    "finer", "slips", "apart",
+    "root", "finer", "slips", "apart",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from tzerlike.findings.issue.wording import (
     called_operators,
     first_line,
     huge_extent,
+    makes_closures,
     most_called,
     never_computed,
     rare_names,
@@ -113,6 +114,8 @@ def _on_operators(subject: Subject) -> str:
     if wordless and (block := _on_block(subject)):
         return block
     if subject.case.harness == GRAPH:
+        if makes_closures(subject.script):
+            return " on a closure"
         named = called_operators(subject.script)
     elif made := _MADE.match(inner):
         named = [made[1]]

@@ -20,7 +20,7 @@ def blamed(subject: Subject) -> Ran:
 
 
 def wrong_in_short(ran: Ran) -> str:
-    """What a build did instead of what the program says."""
+    """What a build did instead of what the program says, as a title has it."""
     difference = ran.difference
     if difference is None:
         return {
@@ -32,6 +32,13 @@ def wrong_in_short(ran: Ran) -> str:
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
+    if difference.nature == "inaccurate":
+        so = "as inaccurate as float32" if _is_single(difference) else f"off by {_relatively_off(difference):.0e}"
+        return f"a {difference.dtype} result is {so}"
+    return _value_in_words(difference)
+
+
+def _value_in_words(difference: Difference) -> str:
     place = wrong_place(difference)
     kept = " (also its value before the call)" if 1 < difference.kept == difference.count else ""
     got, expected = short_numbers(difference.got, difference.expected)
@@ -54,6 +61,7 @@ def results_in_words(subject: Subject) -> list[str]:
     results, ran = subject.seen.results, blamed(subject)
     wrong = wrong_in_short(ran)
     if ran.difference is not None and ran.difference.nature != "outside":
+        wrong = _value_in_words(ran.difference)
         count, size = ran.difference.count, ran.difference.size
         text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
     else:
@@ -91,7 +99,21 @@ def results_in_words(subject: Subject) -> list[str]:
 def _inaccurate(difference: Difference) -> str:
     """How far a result is off, where it looks like rounding."""
     off = abs(float(difference.got) - float(difference.expected))
-    return f" It is off by {off:.2g}; rounding in {difference.dtype} explains {float(difference.bound):.2g} at most."
+    said = f" It is off by {off:.2g}; rounding in {difference.dtype} explains {float(difference.bound):.2g} at most."
+    return said + " An error of this size is what float32 makes." * _is_single(difference)
+
+
+_SINGLE = 2.0**-36, 2.0**-18
+"""Relative errors of a few roundings to float32."""
+
+
+def _is_single(difference: Difference) -> bool:
+    """Whether a float64 has the accuracy of a float32."""
+    return difference.dtype == "float64" and _SINGLE[0] < _relatively_off(difference) < _SINGLE[1]
+
+
+def _relatively_off(difference: Difference) -> float:
+    return abs(float(difference.got) / float(difference.expected) - 1)
 
 
 _NO_PASS = "An interpreter finds every module right that the passes leave, so code generation seems to be the cause."

@@ -88,7 +88,7 @@ _SHORTER = (
     (r"the (\w+) (?:should|must) be inserted under at least one For or While stmts", r"\1 outside of any loop"),
     (r"\bmodule '(\w+\.)*(\w+)' has no", r"\2 has no"),
     (r" fails: ", ": "),
-    (r" fails on ([\w.]+(?: and [\w.]+)?): ", r" on \1: "),
+    (r" fails on ((?:an? )?[\w.]+(?: and [\w.]+)?): ", r" on \1: "),
     (r" on (?:nn|image|vision|grad)\.(\w+): ", r" on \1: "),
     (
         r'(?:The )?buffer "(\w+)" is \w+ in the block but is not in the block\'s signature.*',

@@ -130,6 +130,12 @@ def symbolic_thread(script: str) -> str:
     return f" on {found[2]} of extent {found[1]}" if found else ""
 
 
+def makes_closures(script: str) -> bool:
+    """Whether a model in TVMScript has a function inside of a function."""
+    depths = {len(indent) for indent in re.findall(r"^( *)@R\.function", script, re.MULTILINE)}
+    return len(depths) > 1
+
+
 def unusual_block(script: str) -> str:
     """What is unusual about the one block of a program of TVMScript, or about the two that it has, or ""."""
     blocks = re.findall(r'^( *)with T\.sblock\("(?!root")', script, re.MULTILINE)

@@ -57,6 +57,7 @@ class ModelSize:
     calls: int
     passes: int
     options: int
+    operators: int
     sources: int
     inputs: int
     elements: int
@@ -119,6 +120,7 @@ class GraphHarness(CaseHarness):
         "plainer-forms": _of_models(smaller.plainer_forms),
         "single-outputs": _of_models(smaller.single_outputs),
         "without-calls": _of_models(smaller.without_calls),
+        "plainer-calls": _of_models(smaller.plainer_calls),
         "fewer-outputs": _of_models(smaller.fewer_outputs),
         "smaller-extents": _of_models(smaller.smaller_extents),
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
@@ -159,6 +161,7 @@ class GraphHarness(CaseHarness):
             len(model.vertices),
             len(case.passes),
             _unusual(case),
+            sum(smaller.unusualness(one.row) for one in model.vertices),
             len(model.sources),
             sum(len(one.inputs) for one in model.vertices),
             elements,

@@ -54,7 +54,7 @@ def documented_use(instruction: Any, before: Any, applied: Callable[[Any], Any])
 def _accessed_once(tree: Tree, target: Site, arguments: Sequence[Any]) -> bool:
     place, field = int(arguments[0]), ("reads", "writes")[int(arguments[1])]
     buffer = array_items(getattr(target.node, field))[place].source
-    blocks = [site for site in tree.of_type(s_tir.SBlock) if not site.contains(target) or site is target]
+    blocks = [site for site in tree.of_type(s_tir.SBlock) if _scope(site) is not None]
     users = [site for site in blocks if any(buffer.same_as(other) for other in _buffers(site, field))]
     first, *others = _accesses(target.node, buffer)
     return len(users) == 1 and all(
