@@ -309,6 +309,10 @@ UNDOCUMENTED: dict[str, tuple[str, Steps]] = {
         TWO_WRITERS,
         lambda sch: sch.reindex("start", ("write", 0)),
     ),
+    "reindex of what a block adds to and another starts": (
+        TWO_WRITERS,
+        lambda sch: sch.reindex("sum", ("read", 0)),
+    ),
     "reindex of a buffer that a block reads twice": (
         FROM_MEMORY,
         lambda sch: sch.reindex("sum", ("read", 0)),

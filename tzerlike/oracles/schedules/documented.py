@@ -52,10 +52,13 @@ def documented_use(instruction: Any, before: Any, applied: Callable[[Any], Any])
 
 
 def _accessed_once(tree: Tree, target: Site, arguments: Sequence[Any]) -> bool:
+    """Whether the block has one index for the buffer, and is "only one block who reads/writes the target buffer"."""
     place, field = int(arguments[0]), ("reads", "writes")[int(arguments[1])]
     buffer = array_items(getattr(target.node, field))[place].source
     blocks = [site for site in tree.of_type(s_tir.SBlock) if _scope(site) is not None]
-    users = [site for site in blocks if any(buffer.same_as(other) for other in _buffers(site, field))]
+    both = all(any(buffer.same_as(other) for other in _buffers(target, way)) for way in ("reads", "writes"))
+    ways = ("reads", "writes") if both else (field,)
+    users = [site for site in blocks if any(buffer.same_as(other) for way in ways for other in _buffers(site, way))]
     first, *others = _accesses(target.node, buffer)
     return len(users) == 1 and all(
         len(first) == len(other) and all(map(structural_equal, first, other)) for other in others
