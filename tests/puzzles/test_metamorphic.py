@@ -300,6 +300,19 @@ TWO_WRITERS = (
                 B[vi] = B[vi] + A[vi, vk]
 """
 )
+ONE_BY_ONE = (
+    HEAD
+    + """
+    for i in range(6):
+        with T.sblock("start"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = T.{dtype}(0)
+    for i, k in T.grid(6, 8):
+        with T.sblock("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            B[vi] = B[vi] + A[vi, vk]
+"""
+)
 COUNTS = SUM.replace("A[vi, vk]", "A[vi, 0]")
 PRODUCT = SUM.replace("T.{dtype}(0)", "T.{dtype}(1)").replace("B[vi] + A", "B[vi] * A")
 FROM_MEMORY = SUM.replace("T.{dtype}(0)", "A[vi, 7]")
@@ -310,7 +323,7 @@ UNDOCUMENTED: dict[str, tuple[str, Steps]] = {
         lambda sch: sch.reindex("start", ("write", 0)),
     ),
     "reindex of what a block adds to and another starts": (
-        TWO_WRITERS,
+        ONE_BY_ONE,
         lambda sch: sch.reindex("sum", ("read", 0)),
     ),
     "reindex of a buffer that a block reads twice": (
