@@ -67,7 +67,7 @@ def _as_plain(model: Model, at: int, row: str, kept: bool) -> Iterator[Model]:
     into = _strict()
 
     def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
-        if number != at:
+        if number != at or not (kept or inputs):
             return None
         first = into.instead(vertex.outputs[0], inputs) if kept else inputs[0]
         others = [into.instead(into.types[first], ()) for _ in ROWS[row].inputs[1:]]

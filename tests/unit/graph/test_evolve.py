@@ -17,7 +17,9 @@ from tzerlike.graph.smaller import (
     fewer_dimensions,
     fewer_inputs,
     on_other_values,
+    plainer_calls,
     plainer_dtypes,
+    plainer_forms,
     simpler_attributes,
     smaller_extents,
     without_calls,
@@ -74,6 +76,8 @@ def test_reducers_make_smaller_models_that_may_run() -> None:
     for model in _models(10):
         smaller = (
             without_calls,
+            plainer_calls,
+            plainer_forms,
             smaller_extents,
             fewer_dimensions,
             fewer_inputs,
@@ -96,6 +100,22 @@ def test_calls_take_less_and_plainer_things() -> None:
     shifted = Vertex("flip", (0,), {"axis": -1}, (half,))
     (found,) = simpler_attributes(Model((Origin(half),), (shifted,), (1,)))
     assert found.vertices[0].attributes == {"axis": 0}
+
+
+def test_what_is_computed_does_not_matter() -> None:
+    """An operator becomes the plainest, and of two inputs where it has two; a made closure one that is there."""
+    pair, one = TensorType((2,), "float32"), TensorType((), "float32")
+    within = Vertex("multiply", (0, 1), {}, (pair,), ("maker0",))
+    model = Model(
+        (Origin(pair), Origin(pair)), (within, Vertex("mean", (2,), {"axis": (0,), "keepdims": False}, (one,))), (3,)
+    )
+    rows = {tuple(vertex.row for vertex in found.vertices) for found in plainer_calls(model)}
+    assert {("negative", "mean"), ("add", "mean"), ("multiply", "negative")} <= rows
+    assert not any("logical_not" in row for row in rows)
+    assert [
+        found for found in plainer_calls(Model((Origin(one),), (Vertex("negative", (0,), {}, (one,)),), (1,)))
+    ] == []
+    assert {found.vertices[0].within for found in plainer_forms(model)} == {(), ("closure0",)}
 
 
 def test_pruning_leaves_what_an_output_takes() -> None:
