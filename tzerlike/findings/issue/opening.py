@@ -62,7 +62,8 @@ def test_first(subject: Subject) -> bool:
 def _helps(subject: Subject) -> bool:
     """Whether most of a test is functions that look for the bug: a reader wants the program first."""
     helpers = subject.test.partition("\ndef test_")[0].splitlines()
-    return len(helpers) > _HELPER_LINES and bool(pasted(subject.script)) and _inline(subject.script)
+    looks = any(line.startswith("def ") for line in helpers)
+    return looks and len(helpers) > _HELPER_LINES and bool(pasted(subject.script)) and _inline(subject.script)
 
 
 def says_program(subject: Subject) -> bool:

@@ -19,12 +19,14 @@ _WATCH = """
 class Watch:
     def __init__(self):
         self.given = []
+        self.ran = []
         self.shown = []
 
     def run_before_pass(self, module, info):
         self.given.append({given})
 
     def run_after_pass(self, module, info):
+        self.ran.append(info.name)
 {look}
 
 
