@@ -103,6 +103,7 @@ def _expected(subject: Subject) -> str:
         value = _well_behaved(subject)
         if difference is not None and difference.nature != "outside":
             off = "" if float(difference.bound or 0) == 0 else f", to within {bound(difference.bound)} (rounding)"
+            off += " of the number in the test" if difference.nature == "inaccurate" and off else ""
             value = f"{short_numbers(difference.got, difference.expected)[1]}{off}"
             value = f"{code(wrong_place(difference))} is {'finite' if difference.only_finite else value}. "
         if difference is not None and difference.name.startswith(GRADIENT_BY):
