@@ -19,7 +19,7 @@ from tzerlike.core.observation import Frame, message_template
 from tzerlike.core.refused import Refusal, nameless, refusal_in
 from tzerlike.systems import tvm_api, under_test
 
-_UNREAD = "unread: "
+_UNMADE, _UNREAD = "not made: ", "unread: "
 _NO_ARGUMENT = re.compile(r"Do not know how to handle type|got `ffi\.OpaquePyObject`")
 """What tvm-ffi says of an object that is none of TVM's."""
 _TOP_FRAMES = 3
@@ -41,7 +41,7 @@ class AnalysisOutcome:
     @property
     def refused(self) -> bool:
         """Whether TVM raised an exception; that we cannot read an answer is no fault of its."""
-        return bool(self.error) and not self.error.startswith(_UNREAD)
+        return bool(self.error) and not self.error.startswith((_UNMADE, _UNREAD))
 
     @property
     def condition(self) -> str:
@@ -93,7 +93,7 @@ def posed(table: Table, scope: ExitStack) -> Question | AnalysisOutcome:
     try:
         return pose(table.problem, scope)
     except Unmakeable as unknown:
-        return AnalysisOutcome(error=f"{_UNREAD}{unknown}")
+        return AnalysisOutcome(error=f"{_UNMADE}{unknown}")
     except Exception as error:
         if not raised_in_analysis(error):
             raise
