@@ -75,7 +75,7 @@ def test_bundles_are_complete_replay_and_stand_alone(campaigns: tuple[Path, Path
         assert done.returncode != 0, f"{bundle.name}\n{done.stdout}"
         report = (bundle / "report.md").read_text()
         assert (bundle / "test_regression.py").read_text() in report
-        limits = " It takes numbers near a type's limits" in report
+        limits = " It was only seen with numbers near the limits of a type" in report
         assert limits == (read(bundle / "observation.json")["tier"] == 2)
     command = [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
     alive = [bundle for bundle in bundles if bundle.name.startswith(("wrong-code", "ice"))]
