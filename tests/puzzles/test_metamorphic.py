@@ -287,13 +287,18 @@ def test_a_primitive_after_which_regions_lie_is_a_finding_whatever_the_build_doe
     assert finding.parts == ("schedule", "LoopPartition", "block-region")
 
 
-TWO_WRITERS = (
+STARTED = (
     HEAD
     + """
     for i in range(6):
         with T.sblock("start"):
             vi = T.axis.spatial(6, i)
             B[vi] = T.{dtype}(0)
+"""
+)
+TWO_WRITERS = (
+    STARTED
+    + """
         for k in range(8):
             with T.sblock("sum"):
                 vi, vk = T.axis.remap("SR", [i, k])
@@ -301,12 +306,8 @@ TWO_WRITERS = (
 """
 )
 ONE_BY_ONE = (
-    HEAD
+    STARTED
     + """
-    for i in range(6):
-        with T.sblock("start"):
-            vi = T.axis.spatial(6, i)
-            B[vi] = T.{dtype}(0)
     for i, k in T.grid(6, 8):
         with T.sblock("sum"):
             vi, vk = T.axis.remap("SR", [i, k])

@@ -220,22 +220,22 @@ def plainer_sources(model: Model) -> Iterator[Model]:
 def plainer_forms(model: Model) -> Iterator[Model]:
     """No functions, or one less; closures made where they are called; extents that vary less, or not at all."""
     marks = sorted({mark for vertex in model.vertices for mark in vertex.within})
-    for gone in (marks, *([mark] for mark in marks if len(marks) > 1)):
-        vertices = (
-            msgspec.structs.replace(one, within=tuple(mark for mark in one.within if mark not in gone))
-            for one in model.vertices
-        )
-        if marks:
-            yield msgspec.structs.replace(model, vertices=tuple(vertices))
-    for mark in (mark for mark in marks if mark.startswith(_MAKER)):
-        plainer = mark.replace(_MAKER, _CLOSURE)
-        vertices = (
-            msgspec.structs.replace(one, within=tuple(plainer if own == mark else own for own in one.within))
-            for one in model.vertices
-        )
-        if plainer not in marks:
-            yield msgspec.structs.replace(model, vertices=tuple(vertices))
+    if marks:
+        yield _marked(model, dict.fromkeys(marks, ""))
+    if len(marks) > 1:
+        yield from (_marked(model, {mark: ""}) for mark in marks)
+    closures = {mark: mark.replace(_MAKER, _CLOSURE) for mark in marks if mark.startswith(_MAKER)}
+    yield from (_marked(model, {mark: closure}) for mark, closure in closures.items() if closure not in marks)
     yield from fewer_variables(model)
+
+
+def _marked(model: Model, others: Mapping[str, str]) -> Model:
+    """The model with other marks in the place of some, or without those for which there is none."""
+    vertices = (
+        msgspec.structs.replace(one, within=tuple(other for mark in one.within if (other := others.get(mark, mark))))
+        for one in model.vertices
+    )
+    return msgspec.structs.replace(model, vertices=tuple(vertices))
 
 
 def _called_otherwise(

@@ -108,10 +108,10 @@ def _expected(subject: Subject) -> str:
             value = f"{code(wrong_place(difference))} is {'finite' if difference.only_finite else value}. "
         if difference is not None and difference.name.startswith(GRADIENT_BY):
             return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
-        if subject.case.harness == GRAPH and difference is not None and difference.nature == "inaccurate":
-            return f"{value}This is what NumPy computes."
         if subject.case.harness == GRAPH:
-            return f"{value}NumPy computes the model without an overflow or an infinity on the way."
+            inexact = difference is not None and difference.nature == "inaccurate"
+            model = "NumPy computes the model without an overflow or an infinity on the way."
+            return f"{value}{'This is what NumPy computes.' if inexact else model}"
         return (
             f"{value}The program has no undefined behavior on these inputs: an interpreter of TIR finds no overflow, "
             "out-of-bounds access, data race, division by zero or read of uninitialized memory."

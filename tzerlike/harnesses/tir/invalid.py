@@ -19,14 +19,12 @@ _WATCH = """
 class Watch:
     def __init__(self):
         self.given = []
-        self.ran = []
-        self.shown = []
+        self.shown = []{kept}
 
     def run_before_pass(self, module, info):
         self.given.append({given})
 
     def run_after_pass(self, module, info):
-        self.ran.append(info.name)
 {look}
 
 
@@ -35,6 +33,7 @@ watch = Watch()
 """
 
 _CHANGED = """\
+        self.ran.append(info.name)
         before, hashed = self.given.pop()
         if info.name == {name!r} and tvm_ffi.structural_hash(before) != hashed:
             self.shown.append(f"{{info.name}} modified its input module in place")"""
@@ -157,10 +156,11 @@ def watch_source(offence: Offence) -> str:
     """Return the definition of `watch`, an instrument that keeps in `shown` what the pass did."""
     if offence.check == Check.IMMUTABILITY:
         look = _CHANGED.format(name=offence.pass_name)
-        return _WATCH.format(given="(module, tvm_ffi.structural_hash(module))", look=look)
+        given, kept = "(module, tvm_ffi.structural_hash(module))", "\n        self.ran = []"
+        return _WATCH.format(given=given, kept=kept, look=look)
     looks = {"buffer": _BAD_BUFFER, "strides": _BAD_BUFFER, "axis": _BAD_AXIS, "call": _bad_call(offence.where)}
     bad = f"{_DTYPE_OF}\n{looks.get(offence.rule, _BAD_NODE)}{_BAD_NODES}"
-    return bad + _WATCH.format(given="module", look=_ILL_TYPED)
+    return bad + _WATCH.format(given="module", kept="", look=_ILL_TYPED)
 
 
 def _bad_call(where: str) -> str:
