@@ -24,6 +24,7 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.execution.executor import ForkExecutor
+from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
@@ -46,7 +47,7 @@ from tzerlike.harnesses.graph.passes import (
     step_source,
 )
 from tzerlike.harnesses.graph.program import script_of_model
-from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.regression import applied_test, regression_test
 from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
 from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
@@ -331,12 +332,49 @@ def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() ->
     assert kept and all(one.searched for one in kept)
 
 
+SQUEEZED = Model(
+    (Origin(TensorType((1, 1), "float16")),),
+    (Vertex("squeeze", (0,), {"axis": (-2, -1)}, (TensorType((), "float16"),)),),
+    (1,),
+)
+
+
+def test_a_request_for_more_memory_than_there_is_is_an_exception_like_others(tmp_path: Path) -> None:
+    case = case_of(SQUEEZED, "relax.ConvertLayoutOfConvolutions")
+    finding = judge_errors(case, observed(case))
+    assert finding is not None
+    assert finding.parts[:2] == ("ConvertLayout", "InternalError: std::bad_alloc")
+    assert confirming_limits(finding, Limits()).memory > 1 << 45, "the limit of a case has no part in it"
+    assert confirming_limits(_finding("ice-on-valid", case_of(REFUSED)), Limits()) == Limits()
+    (plainer,) = (attempt() for attempt in HARNESS.reducers["plainer-passes"](case))
+    assert HARNESS.size(plainer) < HARNESS.size(case)
+    test = applied_test(replace(finding, case=plainer), SQUEEZED, script_of_model(SQUEEZED))
+    assert "    mod = relax.transform.ConvertLayout({})(Module)\n" in test.text
+    assert not re.search("resource|build|Target", test.text)
+    (tmp_path / "test_it.py").write_text(test.text)
+    (tmp_path / "test_cured.py").write_text(test.cured)
+    run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rf", str(tmp_path)]
+    said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
+    assert "1 failed, 1 passed" in said and "FAILED test_it.py" in said and "InternalErr" in said
+
+
+def test_a_pass_behind_options_is_tested_in_a_build() -> None:
+    case = case_of(SQUEEZED, "relax.ConvertLayoutOfNothing")
+    config = ContextConfig(options=(("tirx.disable_assert", True),))
+    finding = Finding("crash", ("x",), replace(case, config=config), Observation(Exit.CRASH, Stage.PASSES))
+    assert not applied_test(finding, SQUEEZED, script_of_model(SQUEEZED)).text
+    alone, built = (
+        replace(finding, case=case),
+        replace(finding, case=case, observation=Observation(Exit.CRASH, Stage.BUILD)),
+    )
+    assert applied_test(alone, SQUEEZED, script_of_model(SQUEEZED)).text
+    assert not applied_test(built, SQUEEZED, script_of_model(SQUEEZED)).text
+
+
 @pytest.mark.long
 def test_a_model_that_takes_all_memory_has_a_test_with_a_limit(tmp_path: Path) -> None:
     """ConvertLayout takes it for a squeeze of all dimensions; of what is right the test passes under the limit."""
-    squeeze = Vertex("squeeze", (0,), {"axis": (-2, -1)}, (TensorType((), "float16"),))
-    model = Model((Origin(TensorType((1, 1), "float16")),), (squeeze,), (1,))
-    case = case_of(model, "relax.ConvertLayoutOfConvolutions")
+    model, case = SQUEEZED, case_of(SQUEEZED, "relax.ConvertLayoutOfConvolutions")
     finding = Finding("oom", ("oom",), case, Observation(Exit.OOM, Stage.PASSES, "", "relax.ConvertLayout"))
     written = texts(cast("ForkExecutor", None), finding, Limits()).test
     (tmp_path / "test_it.py").write_text(written)

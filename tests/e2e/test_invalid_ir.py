@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -22,7 +23,7 @@ from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.harnesses.tir.regression_modules import applied_test, invalid_ir_test
+from tzerlike.harnesses.tir.regression_modules import applied_test, fewest_steps, invalid_ir_test, stepwise_test
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import attempted
@@ -40,6 +41,7 @@ def main(A: T.Buffer((8,), "float32")):
         A[T.popcount(i) % T.int64(8)] = T.float32(1)
 """
 PLAIN = NARROWED.replace("T.popcount(i) % T.int64(8)", "i")
+CUDA = '{"kind": "cuda", "arch": "sm_90"}'
 EFFORT = Effort(frozenset({Check.TYPES, Check.IMMUTABILITY}))
 
 
@@ -114,6 +116,32 @@ def test_a_pass_that_changes_its_input_is_shown_without_a_pipeline(tmp_path: Pat
     assert ends(test.cured, tmp_path) == 1, "what raises shows nothing"
     typed = replace(changed.observation, offences=(replace(offence, check=Check.TYPES.value),))
     assert applied_test(replace(changed, observation=typed), "") == Regression(), "ill-typed IR takes a look at it"
+
+
+@pytest.mark.long
+def test_a_pass_that_changes_its_input_is_called_behind_the_passes_that_it_takes(tmp_path: Path) -> None:
+    script = """
+@T.prim_func
+def main(A: T.Buffer((), "float32")):
+    for i in T.thread_binding(1, thread="threadIdx.x"):
+        A[()] = T.float32(0)
+"""
+    offence = Offence(Check.IMMUTABILITY.value, "tirx.SplitHostDevice", "", "")
+    case = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(script))), target=CUDA)
+    split = Finding("invalid-ir", ("x",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
+    printed = tvm_api.script_of(tvm_api.load_ir(case.ir))
+
+    def shows(steps: Sequence[PassSpec]) -> bool:
+        test = stepwise_test(split, printed, steps)
+        return (ends(test.text, tmp_path), ends(test.cured, tmp_path)) == (1, 0)
+
+    steps = fewest_steps(split, shows)
+    assert steps == (PassSpec("s_tir.LowerOpaqueBlock"),)
+    assert "instrument" not in stepwise_test(split, printed, steps).text
+    other = replace(
+        split, observation=replace(split.observation, offences=(replace(offence, pass_name="tirx.Simplify"),))
+    )
+    assert fewest_steps(other, shows) is None, "the pass is not one of the pipeline"
 
 
 @pytest.mark.parametrize("name", ["sum of two widths", "loop up to another width", "axis with another value"])

@@ -26,7 +26,7 @@ from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
 
-LIMITS = Limits(seconds=0.5, memory=256 << 20)
+LIMITS = Limits(seconds=0.5, memory=64 << 20)
 ENDLESS = 8
 """The extent from which on a program has no end; smaller ones take half of a limit."""
 
@@ -40,7 +40,7 @@ def spin(n: int) -> None:
 def hog(n: int) -> None:
     kept = []
     while n >= ENDLESS or len(kept) < 8:
-        kept.append(bytearray(16 << 20))
+        kept.append(bytearray(4 << 20))
 
 
 def compiled(case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:

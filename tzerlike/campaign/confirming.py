@@ -322,7 +322,7 @@ class ConfirmingWorker(ShardWorker):
             if found is None:
                 return None
             finding = found
-        limits = confirming_limits(finding.kind, self.executor.limits)
+        limits = confirming_limits(finding, self.executor.limits)
         evidence = evidence_for(finding.case, finding.observation.results)
 
         def shows(layout: int, inputs: str) -> bool:

@@ -22,8 +22,10 @@ class Limits:
 
 
 def bound_memory(mapped: int, memory: int) -> None:
-    """Let this process map `memory` bytes beyond `mapped`, and leave no core file."""
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+    """Let this process map `memory` bytes beyond `mapped`, or as much as it may, and leave no core file."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = mapped + memory if hard == resource.RLIM_INFINITY else min(mapped + memory, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -20,7 +20,7 @@ from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.witness import heard
 from tzerlike.findings.bundles.bundle import Bundle, read_record
-from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed
+from tzerlike.findings.bundles.compilation import bundle_compilation, confirmed, confirming_limits
 from tzerlike.findings.bundles.examined import bundle_examined, look_again
 from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
@@ -79,9 +79,9 @@ def retrial_of_compilation(
     """What a compilation of the case comes to is judged by the oracles of its campaign."""
     judges, layouts = make_oracles(oracles), layouts_for(kind)
 
-    def look(case: Case, layout: int = 0, inputs: str = "") -> Look:
+    def look(case: Case, layout: int = 0, inputs: str = "", allowed: Limits | None = limits) -> Look:
         spent = replace(effort or executor.effort, layout=layout, inputs=inputs)
-        (seen,) = executor.run([case], count=False, limits=limits, effort=spent)
+        (seen,) = executor.run([case], count=False, limits=allowed, effort=spent)
         return Look(tuple(judged(judges, case, seen)), seen=seen)
 
     def write(directory: Path, finding: Finding, stored: StoredCase, environment: Environment) -> Path | None:
@@ -92,11 +92,13 @@ def retrial_of_compilation(
                 return None
             finding = found
         evidence = evidence_for(finding.case, finding.observation.results)
+        # A hang has lasted longer than that above.
+        allowed = limits if finding.kind == "hang" else confirming_limits(finding, limits or executor.limits)
         confirmation = confirmed(
             finding.kind,
             evidence,
             directory / "inputs.npz",
-            lambda layout, inputs: look(finding.case, layout, inputs).shows(finding),
+            lambda layout, inputs: look(finding.case, layout, inputs, allowed).shows(finding),
         )
         if confirmation.flaky:
             return None

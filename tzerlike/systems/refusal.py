@@ -5,6 +5,7 @@ Whatever TVM raises while we ask it for something becomes a `CompilerRefused`; a
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ _T = TypeVar("_T")
 
 _MESSAGE_LIMIT = 16_384
 _OUT_OF_MEMORY = ("std::bad_alloc", "Cannot allocate memory", "out of memory", "failed to allocate")
+
+_SMALL_PART = 8
 
 
 class CompilerRefused(Exception):
@@ -39,13 +42,22 @@ class CompilerRefused(Exception):
 
     @property
     def exhausted(self) -> bool:
-        """Whether what TVM says is that memory ran out."""
-        return isinstance(self.cause, MemoryError) or lacks_memory(self.message)
+        """Whether what TVM says is that memory ran out, and it did: a request that is refused while little is in use
+        asks for too much at once, and that is an exception like any other."""
+        return (isinstance(self.cause, MemoryError) or lacks_memory(self.message)) and not _little_in_use()
 
 
 def lacks_memory(message: str) -> bool:
     """Whether what TVM or a compiled function says is that memory ran out."""
     return any(phrase in message for phrase in _OUT_OF_MEMORY)
+
+
+def _little_in_use() -> bool:
+    """Whether this process never used more than a small part of the memory that it may use. What grows by doubling has
+    used more when it is refused."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return limit == resource.RLIM_INFINITY or used < limit / _SMALL_PART
 
 
 def ask_compiler(step: Callable[[], _T]) -> _T:

@@ -18,13 +18,19 @@ from tzerlike.findings.bundles.bundle import Confirmation, observation_text, sto
 from tzerlike.findings.programs import JudgeCase, Programs
 from tzerlike.findings.repro import replaying
 from tzerlike.processes.heap import layouts_for
+from tzerlike.systems.refusal import lacks_memory
 
 _HANG_FACTOR = 3.0
+_ALL_MEMORY = 1 << 46
+"""Half of what a process can address on x86-64, in bytes."""
 
 
-def confirming_limits(kind: str, limits: Limits) -> Limits:
-    """What a run that confirms a finding may use: a hang has to last three times as long."""
-    return limits.relaxed(_HANG_FACTOR) if kind == "hang" else limits
+def confirming_limits(finding: Finding, limits: Limits) -> Limits:
+    """What a run that confirms a finding may use: a hang has to last three times as long, and a request for memory has
+    to be refused without a limit of ours."""
+    if finding.kind == "ice-on-valid" and lacks_memory(finding.observation.refusal):
+        return replace(limits, memory=_ALL_MEMORY)
+    return limits.relaxed(_HANG_FACTOR) if finding.kind == "hang" else limits
 
 
 def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int, str], bool]) -> Confirmation:

@@ -40,9 +40,12 @@ from tzerlike.findings.issue.wording import (
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.systems.optional import in_words
+from tzerlike.systems.refusal import lacks_memory
 from tzerlike.tir.witness.verdict import WitnessWord
 
 _DIFF_LINES = 60
+_LONG_DIFF = 3_000
+"""Characters of a diff, above which its long lines are cut."""
 _MESSAGE_LINES = 10
 
 _LOSSY = "TVM prints this program as below, but parsing that text does not give the program back."
@@ -187,6 +190,8 @@ def _actual(subject: Subject) -> list[str]:
             said, raises = compiler_words(said.partition(REFUSED_SOURCE)[2]), _NOT_COMPILED
         said = without_addresses(_SCRIPT_BELOW.split(said)[0])
         lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
+        if lacks_memory(said):
+            lines += ["", "Memory is not used up: a single request is for more than the machine has."]
         if seen.raised_at:
             lines += ["", f"It is raised in {code(seen.raised_at)}."]
     elif kind == "crash":
@@ -306,5 +311,6 @@ def _guilt(guilt: Guilt) -> list[str]:
     if guilt.diff:
         by = "it" if guilt.change else code(guilt.guilty)
         what = f"before and after {by}" if CHANGED in guilt.diff else f"that {by} is given"
-        lines += ["", f"The program {what}:", "", *fenced(cut(guilt.diff, _DIFF_LINES, 200), "diff")]
+        width = 200 if len(guilt.diff) > _LONG_DIFF else _LONG_DIFF
+        lines += ["", f"The program {what}:", "", *fenced(cut(guilt.diff, _DIFF_LINES, width), "diff")]
     return lines

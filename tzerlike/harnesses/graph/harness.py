@@ -14,7 +14,7 @@ import msgspec
 
 from tzerlike.campaign.cases import CaseHarness
 from tzerlike.campaign.loop import Import
-from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.errors import UserError
@@ -39,7 +39,7 @@ from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.pairs import GraphPairs
-from tzerlike.harnesses.graph.passes import SHIPPED, gradients_first
+from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED, gradients_first
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.texts import texts
 from tzerlike.harnesses.graph.walking import WALK, walk_model
@@ -75,15 +75,23 @@ class ModelSize:
 
 
 def _unusual(case: Case) -> int:
-    """How much of a case's options is not the default."""
+    """How much of a case's options is not the default, and how many of its passes have arguments that may go."""
     config, usual = case.config, ContextConfig()
     chosen = (config.opt_level != usual.opt_level, config.pipeline != usual.pipeline, case.target != _LLVM)
-    return len(config.options) + len(config.disabled_passes) + sum(chosen)
+    argued = sum(one.name in PLAINER for one in case.passes)
+    return len(config.options) + len(config.disabled_passes) + sum(chosen) + argued
 
 
 def _fewer_passes(case: Case) -> Iterator[Attempt[Case]]:
     for start, stop in spans(len(case.passes)):
         yield partial(replace, case, passes=case.passes[:start] + case.passes[stop:])
+
+
+def _plainer_passes(case: Case) -> Iterator[Attempt[Case]]:
+    for at, one in enumerate(case.passes):
+        if one.name in PLAINER:
+            plainer = PassSpec(PLAINER[one.name])
+            yield partial(replace, case, passes=(*case.passes[:at], plainer, *case.passes[at + 1 :]))
 
 
 def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
@@ -116,6 +124,7 @@ class GraphHarness(CaseHarness):
 
     reducers = {  # noqa: RUF012
         "fewer-passes": _fewer_passes,
+        "plainer-passes": _plainer_passes,
         "usual-checks": _usual_checks,
         "plainer-forms": _of_models(smaller.plainer_forms),
         "single-outputs": _of_models(smaller.single_outputs),

@@ -145,6 +145,10 @@ def _channels_last() -> Any:
     return tvm_api.part("relax").transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})
 
 
+def _no_layouts() -> Any:
+    return tvm_api.part("relax").transform.ConvertLayout({})
+
+
 def _fused_by_pattern() -> Any:
     dpl = tvm_api.part("relax.dpl")
     any_ = dpl.wildcard
@@ -198,6 +202,7 @@ relax.transform.FuseOpsByPattern([
 
 WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
     {
+        "relax.ConvertLayoutOfNothing": (_no_layouts, "relax.transform.ConvertLayout({})"),
         "relax.ConvertLayoutToChannelsLast": (_channels_last, _CHANNELS_LAST),
         "relax.FuseOpsByPatterns": (_fused_by_pattern, _FUSED_BY_PATTERN),
         "relax.ConvertLayoutOfConvolutions": (_convolutions_last, _CONVOLUTIONS_LAST),
@@ -205,6 +210,13 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
     }
 )
 """Passes with arguments, by names of our own: what makes them, and the source of that."""
+
+PLAINER = MappingProxyType(
+    dict.fromkeys(
+        ("relax.ConvertLayoutToChannelsLast", "relax.ConvertLayoutOfConvolutions"), "relax.ConvertLayoutOfNothing"
+    )
+)
+"""For passes with arguments, the same with fewer."""
 
 
 def made_pass(spec: PassSpec) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Stage
 from tzerlike.core.results import Difference
 from tzerlike.core.targets import target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
@@ -116,6 +117,20 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         return Regression(written(start, build, run), written(named, build, other, program=others))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
+
+
+def applied_test(finding: Finding, model: Model, script: str) -> Regression:
+    """Return the test of passes by themselves, an empty one where more than that may be at work in a failure."""
+    case, config = finding.case, finding.case.config
+    alone = finding.kind in ("crash", "ice-on-valid") and finding.observation.stage is Stage.PASSES
+    if not alone or config.options or config.disabled_passes:
+        return Regression()
+    number, _ = run_of(finding, model)
+    start = _module(model, sources_source(model, case, number))
+    steps = "".join(step_source(spec, "mod") for spec in case.passes)
+    from_module = re.sub(r"\bmod\b(?! =)", "Module", steps, count=1)
+    body = from_module if start == _AS_IT_IS else start + steps
+    return Regression(_file(finding, script, body), _file(finding, _OTHER_MODEL, from_module))
 
 
 def _denied(wrong: str) -> str:

@@ -25,7 +25,7 @@ from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import in_short, source_program
-from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.regression import applied_test, regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import proved
 
@@ -160,10 +160,11 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
-    repro = repro_script(finding, model, program.source, confirming_limits(finding.kind, limits), wrong)
-    test = regression_test(finding, model, program.source, wrong)
+    repro = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
+    alone, test = applied_test(finding, model, program.source), regression_test(finding, model, program.source, wrong)
     # What takes all memory is not tried: a child has less than the limit of its test.
-    text = test.text if finding.kind == "oom" else proved(executor, test, finding.case)
+    text = test.text if finding.kind == "oom" else proved(executor, alone, finding.case)
+    text = text or proved(executor, test, finding.case)
     return Texts(f"{lines}\n\n{program.shown}\n", repro, text)
 
 

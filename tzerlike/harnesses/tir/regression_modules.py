@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
-from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
+from tzerlike.core.shrink import Attempt, Task, search, spans
+from tzerlike.core.targets import target_options
+from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
+from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.tir.roundtrip import UNEQUAL
 
 _IMPORTS = {
@@ -64,6 +70,44 @@ def applied_test(finding: Finding, script: str) -> Regression:
     steps = (_HASHED + call, call + _HASHED)
     texts = (pytest_file(name, [program.inside, one + UNCHANGED], imports, [program.outside]) for one in steps)
     return Regression(*texts)
+
+
+def stepwise_test(finding: Finding, script: str, steps: Sequence[PassSpec]) -> Regression:
+    """Return the test of a pass that changes its input, called on what the passes `steps` make of the program."""
+    (offence,) = finding.observation.offences
+    program, target = pieces_of(script), target_options(finding.case.target)
+    host = "" if target["kind"] == "llvm" else ', host="llvm"'
+    head = f"target = tvm.target.Target({python_source(target)}{host})\n"
+    made = "mod = tirx.transform.BindTarget(target)(Module)\n"
+    made += "".join(f"mod = {constructor_source(spec)}(mod)\n" for spec in steps)
+    call, hashed = f"{constructor_source(PassSpec(offence.pass_name))}(mod)\n", _HASHED.replace("Module", "mod")
+    name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
+
+    def written(last: str) -> str:
+        body = f"{head}with target:\n{textwrap.indent(made + last, '    ')}{UNCHANGED.replace('Module', 'mod')}\n"
+        imports = [line for word, line in _IMPORTS.items() if f"{word}." in body]
+        return pytest_file(name, [program.inside, body], [*imports, *program.imports], [program.outside])
+
+    return Regression(written(hashed + call), written(call + hashed))
+
+
+def fewest_steps(finding: Finding, holds: Callable[[Sequence[PassSpec]], bool]) -> Sequence[PassSpec] | None:
+    """Return the fewest passes of the default pipeline on whose output a later one of it changes its input; None where
+    it does not do so called by itself. `holds` says whether it does behind some passes."""
+    (offence,), case = finding.observation.offences, finding.case
+    if offence.check != Check.IMMUTABILITY or case.config != ContextConfig() or case.passes:
+        return None
+    lowering = default_pipeline(case.target).passes
+    names = [spec.name for spec in lowering]
+    if offence.pass_name not in names or not holds(lowering[: names.index(offence.pass_name)]):
+        return None
+    task: Task[Sequence[PassSpec]] = Task([_without_some], lambda steps: (len(steps), str(steps)), tuple, holds)
+    return search(lowering[: names.index(offence.pass_name)], task).value
+
+
+def _without_some(steps: Sequence[PassSpec]) -> Iterator[Attempt[Sequence[PassSpec]]]:
+    for start, stop in spans(len(steps)):
+        yield partial(tuple, [*steps[:start], *steps[stop:]])
 
 
 def invalid_ir_test(finding: Finding, script: str) -> Regression:

@@ -21,7 +21,13 @@ from tzerlike.findings.repro import quotable, replaying
 from tzerlike.harnesses.proof import Regression, fails, proved
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.regression import regression_test
-from tzerlike.harnesses.tir.regression_modules import applied_test, invalid_ir_test, round_trip_test
+from tzerlike.harnesses.tir.regression_modules import (
+    applied_test,
+    fewest_steps,
+    invalid_ir_test,
+    round_trip_test,
+    stepwise_test,
+)
 from tzerlike.harnesses.tir.regression_schedule import crash_test, primitive_test, schedule_tests
 from tzerlike.harnesses.tir.regression_speed import speed_tests
 from tzerlike.harnesses.tir.running import RUN_IMPORTS, run_source, wrong_end
@@ -38,16 +44,25 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     readable = readable_script(rendering, finding, evidence, judge)
     parameters, baseline = evidence.parameters, executor.effort.baseline
     if finding.kind == "invalid-ir":
-        tests = [applied_test(finding, readable), invalid_ir_test(finding, readable)]
+        text = _text_of_module(executor, finding, readable)
     else:
-        confirming = confirming_limits(finding.kind, limits)
-        tests = [regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)]
-    if _unproved(finding):
-        (text,) = (test.text for test in tests)
-    else:
-        text = next(filter(None, (proved(executor, test, finding.case, evidence.archive) for test in tests)), "")
+        confirming = confirming_limits(finding, limits)
+        test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
+        text = test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive)
     repro = repro_script(finding, limits, readable, parameters, baseline, emulated=bool(text))
     return Texts(rendering.script, repro, text, bool(text) or fails(executor, repro, finding.case, evidence.archive))
+
+
+def _text_of_module(executor: ForkExecutor, finding: Finding, script: str) -> str:
+    """The test of a pass that leaves invalid IR or changes its input, called by itself where that shows it."""
+
+    def tried(test: Regression) -> str:
+        return proved(executor, test, finding.case)
+
+    if text := tried(applied_test(finding, script)):
+        return text
+    steps = fewest_steps(finding, lambda steps: bool(tried(stepwise_test(finding, script, steps))))
+    return tried(invalid_ir_test(finding, script) if steps is None else stepwise_test(finding, script, steps))
 
 
 def _unproved(finding: Finding) -> bool:
