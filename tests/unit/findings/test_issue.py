@@ -465,7 +465,11 @@ def test_closures_are_said_to_be_made_functions_first() -> None:
         ),
         (
             "does not end, but dies, with extents 4 times less within 6 s of processor time, with all loops small",
-            "does not end but dies with extents 4 times less within 6 s of CPU time, although all its loops are short.",
+            "dies within 6 s of CPU time, with all extents divided by 4, although all its loops are short.",
+        ),
+        (
+            "does not end with extents 4 times smaller within 6 s of processor time, where half the extents take 0.1 s",
+            "is still running after 6 s of CPU time, with all extents divided by 4; with half of those it takes 0.1 s.",
         ),
     ],
 )
@@ -482,6 +486,15 @@ def test_no_loops_are_told_of_a_program_that_has_none() -> None:
 def test_what_takes_all_memory_is_told_with_the_limit() -> None:
     text = report(replace(subject("oom", OF_EACH_KIND["oom"]), memory=2 << 30))
     assert "The pass `tirx.UnrollLoop`, in the default pipeline, needs more than 2 GiB of memory.\n" in text
+
+
+def test_a_request_for_too_much_memory_is_told_from_memory_that_is_used_up() -> None:
+    refused = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: std::bad_alloc", "tirx.UnrollLoop")
+    assert "\nMemory is not used up: a single request is for more than the machine has.\n" in report(
+        subject("ice-on-valid", refused)
+    )
+    other = replace(refused, message="InternalError: no")
+    assert "Memory" not in report(subject("ice-on-valid", other))
 
 
 def test_what_a_pass_leaves_is_told_in_words() -> None:
