@@ -136,7 +136,7 @@ def test_unrolling_without_end_is_a_finding(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "--function; there are: add, copy"),
+        pytest.param((), "--function; there are: add, copy", marks=pytest.mark.long),
         pytest.param(("--function", "mul"), "there are: add, copy", marks=pytest.mark.long),
         (("--function", "add", "--passes", "tirx.UnrolLoop"), "nearest: tirx.UnrollLoop"),
         pytest.param(

@@ -94,7 +94,7 @@ def test_a_wrong_program_differs_and_says_where(stand_in: Device, tmp_path: Path
     [
         pytest.param(IN_VAIN, Ending.DIED, id="runs without end", marks=pytest.mark.long),
         pytest.param(ASTRAY, Ending.DIED, id="takes its process with it"),
-        pytest.param(AT_ODDS, Ending.RAISED, id="raises"),
+        pytest.param(AT_ODDS, Ending.RAISED, id="raises", marks=pytest.mark.long),
     ],
 )
 def test_what_goes_wrong_costs_its_process_alone(

@@ -55,6 +55,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return campaign(SEED, 6, root / "seeds", root / "c")
 
 
+@pytest.mark.long
 def test_it_names_the_primitive_and_shows_again(tzerlike: Command, bundle: Path) -> None:
     assert bundle.name.startswith("wrong-code-schedule-looppartition-other-values-f")
     done = tzerlike("replay", bundle, "--times", "2")
@@ -62,6 +63,7 @@ def test_it_names_the_primitive_and_shows_again(tzerlike: Command, bundle: Path)
     assert done.stdout.startswith("shows 2/2")
 
 
+@pytest.mark.long
 def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -> None:
     for name in ("repro.py", "inputs.npz"):
         shutil.copy(bundle / name, tmp_path)
@@ -103,6 +105,7 @@ def test_without_the_guilty_call_it_does_not_show(tzerlike: Command, bundle: Pat
     assert "does not show 0/1" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("schedule", [None, {}, {"trace": 3}, "trace"])
 def test_a_damaged_schedule_is_one_line(tzerlike: Command, bundle: Path, tmp_path: Path, schedule: object) -> None:
     other = tmp_path / "b"

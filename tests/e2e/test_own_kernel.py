@@ -55,7 +55,7 @@ def test_a_kernel_is_judged_as_it_is_written(tzerlike: Command, tmp_path: Path, 
     [
         ("T.float32(1)", "T.nonsense(1)", 10, "has no attribute 'nonsense'"),
         pytest.param("T.float32(1)", "missing", 10, "Undefined variable: missing", marks=pytest.mark.long),
-        ("i, j in", "i; j in", 9, "not Python: invalid syntax"),
+        pytest.param("i, j in", "i; j in", 9, "not Python: invalid syntax", marks=pytest.mark.long),
     ],
 )
 def test_an_error_names_the_file_and_the_line(

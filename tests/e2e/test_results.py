@@ -122,6 +122,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.long
 def test_the_bundle_blames_the_pass_and_has_what_it_takes_to_see_it(bundle: Path) -> None:
     data = json.loads((bundle / "observation.json").read_text())
     assert data["parts"] == ["optimised", "StorageRewrite", "int", "value"]
@@ -179,6 +180,7 @@ def test_repro_shows_it_with_tvm_and_numpy_alone(bundle: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_campaign_has_a_page_with_the_program(tzerlike: Command, bundle: Path, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     done = tzerlike("report", bundle.parent.parent, "--html", file)

@@ -60,6 +60,7 @@ def collection(cache: Path) -> Collection:
     return seeds.builtin_collection(cache)
 
 
+@pytest.mark.long
 def test_enough_distinct_functions(collection: Collection) -> None:
     programs = [seed for seed in collection.seeds if seed.target == "llvm"]
     digests = {tvm_api.structural_hash(tvm_api.load_ir(seed.ir)) for seed in programs}
@@ -69,10 +70,12 @@ def test_enough_distinct_functions(collection: Collection) -> None:
     assert {seed.origin for seed in collection.seeds} == set(seeds.SOURCES) - tiles
 
 
+@pytest.mark.long
 def test_every_source_gives_all_it_promises(collection: Collection) -> None:
     assert collection.dropped == ()
 
 
+@pytest.mark.long
 def test_every_seed_is_well_formed_and_stable(collection: Collection) -> None:
     for seed in collection.seeds:
         module = tvm_api.load_ir(seed.ir)
@@ -94,6 +97,7 @@ def test_seeds_compile_at_default_settings(collection: Collection) -> None:
         tvm_build.build(tvm_api.load_ir(seed.ir), tvm_build.target_of(seed.target))
 
 
+@pytest.mark.long
 def test_a_cached_load_makes_nothing_and_is_equal(
     collection: Collection, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +114,7 @@ def test_another_process_makes_the_same_seeds(collection: Collection, cache: Pat
     assert digest(cache, "1") == digest(tmp_path, "2")
 
 
+@pytest.mark.long
 def test_target_filter(collection: Collection, cache: Path) -> None:
     every = seeds.builtin_seeds(cache)
     parts = [seeds.builtin_seeds(cache, target) for target in ("llvm", "cuda")]
@@ -118,6 +123,7 @@ def test_target_filter(collection: Collection, cache: Path) -> None:
     assert parts[1]
 
 
+@pytest.mark.long
 def test_directory(collection: Collection, tmp_path: Path) -> None:
     ir = collection.seeds[0].ir
     case = Case(collection.seeds[1].ir, target="cuda").to_json()

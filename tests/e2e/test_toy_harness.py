@@ -35,6 +35,7 @@ def bundle(campaign: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(found, tmp_path / found.name))
 
 
+@pytest.mark.long
 def test_a_campaign_finds_the_planted_bug(campaign: Path, bundle: Path) -> None:
     stats = json.loads((campaign / "stats.json").read_text())
     assert stats["faults"] == {}

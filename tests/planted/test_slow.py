@@ -113,7 +113,9 @@ def raced(planted: Callable[[Any], Any] | None) -> Results:
     return results if finding is not None else Results("defined")
 
 
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if at else name for at, name in enumerate(SLOW)]
+)
 def test_a_slow_pass_is_found(name: str) -> None:
     assert raced(SLOW[name]).timing is not None
 

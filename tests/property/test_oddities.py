@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.property.test_mutators_matrix import CACHE
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import load
@@ -13,6 +15,7 @@ from tzerlike.tir.seeds import builtin_seeds
 from tzerlike.tir.tree import Tree
 
 
+@pytest.mark.long
 def test_hardly_a_seed_has_an_odd_form() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     seeds = builtin_seeds(CACHE)

@@ -55,6 +55,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[CampaignDir], 
     return places, ends
 
 
+@pytest.mark.long
 def test_each_shard_does_its_part_of_the_iterations(nodes: tuple[list[CampaignDir], list[Lossy]]) -> None:
     places, _ = nodes
     states = [read_state(place.worker_state(index)) for index, place in enumerate(places)]
@@ -68,6 +69,7 @@ def test_each_shard_does_its_part_of_the_iterations(nodes: tuple[list[CampaignDi
     assert total["pairs"] == counted.total() + total["exits"].get("shrink-ok", 0)
 
 
+@pytest.mark.long
 def test_what_came_through_is_in_the_corpus_and_every_file_is_whole(
     nodes: tuple[list[CampaignDir], list[Lossy]],
 ) -> None:
@@ -83,6 +85,7 @@ def test_what_came_through_is_in_the_corpus_and_every_file_is_whole(
     assert arrived <= set(places[1].corpus_ids()) | {stored.case.id for stored in ends[1].air}
 
 
+@pytest.mark.long
 def test_a_shard_goes_on_with_what_it_got(nodes: tuple[list[CampaignDir], list[Lossy]], tmp_path: Path) -> None:
     places, ends = nodes
     before = read_state(places[1].worker_state(1))
