@@ -44,8 +44,8 @@ from tzerlike.systems.refusal import lacks_memory
 from tzerlike.tir.witness.verdict import WitnessWord
 
 _DIFF_LINES = 60
-_LONG_DIFF = 3_000
-"""Characters of a diff, above which its long lines are cut."""
+_SHORT_DIFF = 12
+"""Lines of a diff whose long lines are shown for the most part."""
 _MESSAGE_LINES = 10
 
 _LOSSY = "TVM prints this program as below, but parsing that text does not give the program back."
@@ -316,6 +316,6 @@ def _guilt(guilt: Guilt) -> list[str]:
     if guilt.diff:
         by = "it" if guilt.change else code(guilt.guilty)
         what = f"before and after {by}" if CHANGED in guilt.diff else f"that {by} is given"
-        width = 200 if len(guilt.diff) > _LONG_DIFF else _LONG_DIFF
+        width = 200 if len(guilt.diff.splitlines()) > _SHORT_DIFF else 600
         lines += ["", f"The program {what}:", "", *fenced(cut(guilt.diff, _DIFF_LINES, width), "diff")]
     return lines
