@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tzerlike.core.errors import UserError
@@ -36,13 +37,14 @@ _METHODS = frozenset(
     }
 )  # fmt: skip
 
-_OPTIONAL = frozenset(
+DEFAULTS = MappingProxyType(
     {
-        "assume_injective_transform", "consumer_blocks", "cse_thresh", "disable_predication", "index", "pad_value",
-        "preserve_unit_iters", "preserve_unit_loops",
+        "assume_injective_transform": "False", "consumer_blocks": "[]", "cse_thresh": "0",
+        "disable_predication": "False", "index": "-1", "pad_value": "None", "preserve_unit_iters": "True",
+        "preserve_unit_loops": "False",
     }
 )  # fmt: skip
-"""Keyword arguments of these methods that have a default."""
+"""Keyword arguments of these methods that may be left out, and what they then are (tvm/s_tir/schedule/schedule.py)."""
 
 _LOAD, _MAP = "tvm.ir.load_json", "tirx.IndexMap"
 
@@ -191,7 +193,7 @@ def _with_fewer_arguments(lines: Sequence[str]) -> Iterator[list[str]]:
         tree = ast.parse(line)
         for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
             given = call.keywords
-            for keyword in [keyword for keyword in given if keyword.arg in _OPTIONAL]:
+            for keyword in [keyword for keyword in given if keyword.arg in DEFAULTS]:
                 call.keywords = [other for other in given if other is not keyword]
                 yield [*lines[:place], ast.unparse(tree), *lines[place + 1 :]]
             call.keywords = given

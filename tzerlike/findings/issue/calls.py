@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tzerlike.oracles.schedule_calls import DEFAULTS
+
 _SCHEDULE = "sch"
 
 _JSON = re.compile(r"tvm\.ir\.load_json\(('(?:[^'\\]|\\.)*')\)")
@@ -16,10 +18,8 @@ _INFIX = {
     "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "EQ": "==", "NE": "!=",
 }  # fmt: skip
 _CALLED = {"Min": "T.min", "Max": "T.max", "Div": "T.truncdiv", "Mod": "T.truncmod"}
-_DEFAULTS = re.compile(
-    r", (?:preserve_unit_iters=True|preserve_unit_loops=False|index=-1|disable_predication=False|pad_value=None"
-    r"|assume_injective_transform=False|func_name=(['\"])main\1)(?=[,)])"
-)
+_GIVEN = "|".join(f"{name}={re.escape(value)}" for name, value in DEFAULTS.items())
+_DEFAULTS = re.compile(rf", (?:{_GIVEN}|func_name=(['\"])main\1)(?=[,)])")
 """Arguments that are what s_tir.Schedule takes by default."""
 
 
