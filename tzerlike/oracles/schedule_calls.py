@@ -6,6 +6,7 @@ A line is what `schedule_trace` writes: `v3 = sch.compute_at(v1, v2[0], preserve
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -135,8 +136,9 @@ class _Looks(ast.NodeTransformer):
 
 
 def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the calls without some of them, but with the last, which is the one that goes wrong; with an earlier look
-    at the same in place of a later one; with maps that only turn the indices around; and without a keyword argument."""
+    """Yield the calls without some of them, but with the last, which is the one that goes wrong; with what a call is
+    given in place of what it gives; with an earlier look at the same in place of a later one; with maps that only turn
+    the indices around; and without a keyword argument."""
     calls = read_calls(lines)
     made: dict[str, int] = {}
     steps = []
@@ -146,6 +148,10 @@ def fewer_calls(lines: Sequence[str]) -> Iterator[list[str]]:
         made[call.name] = place
     for kept in fewer_steps(steps):
         yield [lines[place] for place in kept]
+    for place, call in enumerate(calls[:-1]):
+        if not steps[place].only_looks and (given := [*call.args, *(value for _, value in call.kwargs)]):
+            taken = re.compile(rf"\b{call.name}\b(\[\d+\])?")
+            yield [*lines[:place], *(taken.sub(ast.unparse(given[0]), line) for line in lines[place + 1 :])]
     seen: dict[str, str] = {}
     for place, (line, call) in enumerate(zip(lines, calls, strict=True)):
         asked = line.partition(" = ")[2]

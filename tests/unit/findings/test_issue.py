@@ -513,7 +513,7 @@ def test_what_a_pass_leaves_is_told_in_words() -> None:
     [
         (1, (), ContextConfig(), Stage.PASSES, "The default pipeline with default options shows it."),
         (1, ("relax.FuseOps",), ContextConfig(), Stage.PASSES, "The passes are those of a pipeline that TVM ships."),
-        (1, (), ContextConfig(), Stage.MUTATE, "Every call above is a legal use of the schedule API."),
+        (1, (), ContextConfig(), Stage.MUTATE, "The calls above take arguments of the documented types."),
         (2, (), ContextConfig(), Stage.PASSES, "Only seen with a program of unusual form."),
         (2, (), ContextConfig(opt_level=2), Stage.PASSES, "Only seen with a program of unusual form."),
     ],

@@ -164,6 +164,8 @@ def test_arguments_that_are_the_default_are_left_out() -> None:
     other = "sch.f(preserve_unit_iters=False, preserve_unit_loops=True, index=-10)"
     assert plain_calls(other) == other
     assert plain_calls("sch.get_sblock(name='A', func_name='main')") == 'sch.get_sblock(name="A")'
+    looked = "v1 = sch.get_sblock('A', 'main')\nv2 = sch.annotate(v1, 'k', 'main')"
+    assert plain_calls(looked) == 'v1 = sch.get_sblock("A")\nv2 = sch.annotate(v1, "k", "main")'
 
 
 def test_a_schedule_has_a_seed_where_a_call_draws() -> None:

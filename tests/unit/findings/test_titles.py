@@ -274,7 +274,7 @@ def test_wrong_code_of_a_pass_with_a_long_name_is_told_with_its_values() -> None
     assert headline(subject("wrong-code", seen)) == told
 
 
-@pytest.mark.parametrize(("extent", "where"), [("n", " on vthread.x of extent n"), ("2", "")])
+@pytest.mark.parametrize(("extent", "where"), [("n", " on vthread.x of symbolic extent"), ("2", "")])
 def test_a_crash_of_a_program_with_as_many_virtual_threads_as_a_name_says_tells_it(extent: str, where: str) -> None:
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "s_tir.InjectVirtualThread", 11)
     loop = f'    for i in T.thread_binding({extent}, thread="vthread.x"):\n'

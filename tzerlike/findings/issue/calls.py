@@ -21,6 +21,8 @@ _CALLED = {"Min": "T.min", "Max": "T.max", "Div": "T.truncdiv", "Mod": "T.truncm
 _GIVEN = "|".join(f"{name}={re.escape(value)}" for name, value in DEFAULTS.items())
 _DEFAULTS = re.compile(rf", (?:{_GIVEN}|func_name=(['\"])main\1)(?=[,)])")
 """Arguments that are what s_tir.Schedule takes by default."""
+_OF_MAIN = re.compile(r"(?<=\.get_sblock\()((['\"])[^'\"]*\2), (['\"])main\3(?=\))")
+"""A look-up in the function that it is in by default."""
 
 
 def plain_calls(text: str) -> str:
@@ -45,7 +47,7 @@ def needed(calls: Sequence[str]) -> list[str]:
         names = re.findall(r"\w+", variables)
         if not kept or not looks_up or any(re.search(rf"\b{name}\b", other) for name in names for other in kept):
             kept.append(call)
-    return [_styled(_DEFAULTS.sub("", call)) for call in reversed(kept)]
+    return [_styled(_OF_MAIN.sub(r"\1", _DEFAULTS.sub("", call))) for call in reversed(kept)]
 
 
 def _styled(call: str) -> str:

@@ -58,7 +58,7 @@ def takes(subject: Subject) -> str:
         return ""
     if seen.stage is Stage.MUTATE:
         if subject.tier == FIRST_TIER:
-            return "Every call above is a legal use of the schedule API."
+            return "The calls above take arguments of the documented types."
         return "The example in the primitive's documentation has the same." if is_documented(subject.finding) else ""
     if subject.tier == FIRST_TIER:
         lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)

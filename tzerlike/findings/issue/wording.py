@@ -127,7 +127,7 @@ def huge_extent(script: str) -> str:
 def symbolic_thread(script: str) -> str:
     """The virtual thread of a program of TVMScript whose extent is a name, which hardly any program has, or ""."""
     found = re.search(r'T\.thread_binding\(([A-Za-z_]\w*), thread="(vthread[.\w]*)"', script)
-    return f" on {found[2]} of extent {found[1]}" if found else ""
+    return f" on {found[2]} of symbolic extent" if found else ""
 
 
 def makes_closures(script: str) -> bool:
