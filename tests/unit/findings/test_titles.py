@@ -282,6 +282,21 @@ def test_a_crash_of_a_program_with_as_many_virtual_threads_as_a_name_says_tells_
     assert headline(told) == f"[Bug][TIR] InjectVirtualThread crashes (SIGSEGV){where}"
 
 
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("    A = T.sblock_alloc_buffer((), 'bool')\n", "P overlooks that a block allocates A"),
+        ("", "P"),
+    ],
+)
+def test_a_buffer_that_a_block_allocates_need_not_be_in_its_signature(made: str, told: str) -> None:
+    refusal = 'ValueError: The buffer "A" is written in the block but is not in the block\'s signature'
+    seen = Observation(Exit.REJECTED, Stage.BUILD, refusal, "s_tir.P")
+    of = replace(subject("ice-on-valid", seen), script="def main():\n" + made)
+    assert headline(of).startswith(f"[Bug][TIR] {told}")
+    assert ("overlooks" in headline(of)) == ("The block allocates `A` itself" in report(of)) == bool(made)
+
+
 def test_a_check_without_words_tells_what_is_rare_in_the_program() -> None:
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: Check failed: (p.has_value()) is false: ")
     told = replace(subject("ice-on-valid", seen), script='def main(A: T.Buffer((1,), "int8x4")):\n')

@@ -12,6 +12,7 @@ from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wro
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.titles import title
 from tzerlike.findings.issue.wording import (
+    allocated_inside,
     bare_buffer,
     called_operators,
     first_line,
@@ -64,6 +65,8 @@ def headline(subject: Subject) -> str:
         else:
             defined = seen.rejection is not None and seen.rejection.support == "defined"
             text = f"{place} fails: {(defined and never_computed(seen.refusal)) or reason(seen.refusal)}"
+            if own := allocated_inside(seen.refusal, subject.script):
+                text = f"{place} overlooks that a block allocates {own}"
     else:
         most, huge = most_called(subject.script), huge_extent(subject.script)
         text = {

@@ -29,6 +29,7 @@ from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.findings.issue.wording import (
+    allocated_inside,
     bare_buffer,
     bound,
     brief,
@@ -190,6 +191,8 @@ def _actual(subject: Subject) -> list[str]:
             said, raises = compiler_words(said.partition(REFUSED_SOURCE)[2]), _NOT_COMPILED
         said = without_addresses(_SCRIPT_BELOW.split(said)[0])
         lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
+        if own := allocated_inside(said, subject.script):
+            lines += ["", f"The block allocates {code(own)} itself, so its signature need not have it."]
         if lacks_memory(said):
             lines += ["", "Memory is not used up: a single request is for more than the machine has."]
         if seen.raised_at:

@@ -81,6 +81,12 @@ def never_computed(message: str) -> str:
     return f"cast of {negative[1]} to unsigned in TVM's own arithmetic" if negative else ""
 
 
+def allocated_inside(message: str, script: str) -> str:
+    """The buffer of which TVM says that it is not in its block's signature, where that block allocates it, or ""."""
+    found = re.search(r'buffer "(\w+)" is \w+ in the block but is not in the block\'s signature', message)
+    return found[1] if found and re.search(rf"^ *{found[1]} = T\.sblock_alloc_buffer\(", script, re.MULTILINE) else ""
+
+
 _USUAL = frozenset(
     name
     for line in (
