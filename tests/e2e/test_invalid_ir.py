@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Command
 from tests.planted.invalid import ILL_TYPED, with_statement
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
@@ -116,6 +117,25 @@ def test_a_pass_that_changes_its_input_is_shown_without_a_pipeline(tmp_path: Pat
     assert ends(test.cured, tmp_path) == 1, "what raises shows nothing"
     typed = replace(changed.observation, offences=(replace(offence, check=Check.TYPES.value),))
     assert applied_test(replace(changed, observation=typed), "") == Regression(), "ill-typed IR takes a look at it"
+
+
+@pytest.mark.long
+def test_ill_typed_ir_that_a_build_raises_on_is_shown_by_the_build(tzerlike: Command, tmp_path: Path) -> None:
+    path, out = tmp_path / "mine.py", tmp_path / "bundle"
+    path.write_text("""
+from tvm.script import tirx as T
+
+@T.prim_func
+def main(A: T.Buffer((2,), "float8_e5m2")):
+    for i in T.vectorized(2):
+        A[i] = T.float8_e5m2(0)
+""")
+    done = tzerlike("run", path, "--oracles", "ill-typed", "--out", out)
+    (bundle,) = out.iterdir()
+    assert bundle.name.startswith("invalid-ir-ill-typed-fp8computelegalize"), done.stdout + done.stderr
+    test = (bundle / "test_regression.py").read_text()
+    assert 'tvm.compile(Module, target="llvm")' in test and "instrument" not in test
+    assert ends(test, tmp_path) == 1
 
 
 @pytest.mark.long

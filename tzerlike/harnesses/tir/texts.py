@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Stage
+from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.rng import rng_for
 from tzerlike.execution.compare.evidence import Evidence, evidence_for
 from tzerlike.execution.compare.inputs import Parameter, parameters_of
@@ -44,7 +45,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     readable = readable_script(rendering, finding, evidence, judge)
     parameters, baseline = evidence.parameters, executor.effort.baseline
     if finding.kind == "invalid-ir":
-        text = _text_of_module(executor, finding, readable)
+        text = _text_of_module(executor, finding, limits, readable)
     else:
         confirming = confirming_limits(finding, limits)
         test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
@@ -53,13 +54,17 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     return Texts(rendering.script, repro, text, bool(text) or fails(executor, repro, finding.case, evidence.archive))
 
 
-def _text_of_module(executor: ForkExecutor, finding: Finding, script: str) -> str:
-    """The test of a pass that leaves invalid IR or changes its input, called by itself where that shows it."""
+def _text_of_module(executor: ForkExecutor, finding: Finding, limits: Limits, script: str) -> str:
+    """The test of a pass that leaves invalid IR or changes its input: a build where that raises of it, or the pass
+    called by itself where that shows it."""
 
     def tried(test: Regression) -> str:
         return proved(executor, test, finding.case)
 
-    if text := tried(applied_test(finding, script)):
+    (offence,), seen = finding.observation.offences, finding.observation
+    raises = offence.check == Check.TYPES and seen.exit is Exit.REJECTED and seen.stage is Stage.BUILD
+    built = regression_test(finding, limits, script, baseline=executor.effort.baseline) if raises else Regression()
+    if text := tried(built) or tried(applied_test(finding, script)):
         return text
     steps = fewest_steps(finding, lambda steps: bool(tried(stepwise_test(finding, script, steps))))
     return tried(invalid_ir_test(finding, script) if steps is None else stepwise_test(finding, script, steps))

@@ -62,18 +62,24 @@ def _with_number(tree: Tree, var: Any, constant: Any) -> Any:
 
 
 def given_buffers(tree: Tree) -> Iterator[Make]:
-    """A parameter in place of memory that the function allocates: what fills it may then go."""
+    """A parameter in place of memory that the function allocates: what fills it may then go, at once or later."""
     for site in tree.of_type(tirx.AllocBuffer, s_tir.SBlock):
         allocated = [site.node.buffer] if type(site.node) is tirx.AllocBuffer else array_items(site.node.alloc_buffers)
         for buffer in allocated:
             ty = type_of(buffer)
             known = all(constant_int(extent) is not None for extent in array_items(ty.shape))
             if known and str(ty.storage_scope) == "global":
-                yield partial(_given, tree, buffer)
+                yield partial(_given, tree, buffer, filled=True)
+                yield partial(_given, tree, buffer, filled=False)
 
 
-def _given(tree: Tree, buffer: Any) -> Any:
+def _given(tree: Tree, buffer: Any, *, filled: bool) -> Any:
+    """The function with a parameter for a buffer, and with the blocks that only write to it unless it is `filled`."""
+
     def change(site: Site, node: Any) -> Any:
+        if type(node) is s_tir.SBlockRealize and not filled:
+            written = {key(region.source) for region in array_items(node.block.writes)}
+            return seq([]) if written == {key(buffer)} else node
         if type(node) is tirx.AllocBuffer and key(node.buffer) == key(buffer):
             return seq([])
         if type(node) is s_tir.SBlock:
