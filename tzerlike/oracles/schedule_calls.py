@@ -9,13 +9,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.untrusted import one_line
 from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.primitives import CALLS
+from tzerlike.oracles.schedule_defaults import DEFAULTS
 from tzerlike.oracles.schedule_lookups import lookup_of
 from tzerlike.oracles.schedule_trace import MAPS, SCHEDULE
 from tzerlike.systems.refusal import ask_compiler
@@ -37,15 +37,6 @@ _METHODS = frozenset(
         "storage_align", "tensorize", "transform_block_layout", "transform_layout", "unannotate", "unroll", "vectorize",
     }
 )  # fmt: skip
-
-DEFAULTS = MappingProxyType(
-    {
-        "assume_injective_transform": "False", "consumer_blocks": "[]", "cse_thresh": "0",
-        "disable_predication": "False", "index": "-1", "pad_value": "None", "preserve_unit_iters": "True",
-        "preserve_unit_loops": "False",
-    }
-)  # fmt: skip
-"""Keyword arguments of these methods that may be left out, and what they then are (tvm/s_tir/schedule/schedule.py)."""
 
 _LOAD, _MAP = "tvm.ir.load_json", "tirx.IndexMap"
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tzerlike.oracles.schedule_calls import DEFAULTS
+from tzerlike.oracles.schedule_defaults import DEFAULTS
 
 _SCHEDULE = "sch"
 
