@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,9 +18,14 @@ from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_ca
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
-from tzerlike.passes.catalog import constructor_source
+from tzerlike.passes.catalog import constructor_source, steps_of
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
+from tzerlike.processes.forked import in_child
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.systems.tvm_api import tvm_ffi
+from tzerlike.systems.tvm_build import target_of
 from tzerlike.tir.roundtrip import UNEQUAL
 
 _IMPORTS = {
@@ -91,23 +97,45 @@ def stepwise_test(finding: Finding, script: str, steps: Sequence[PassSpec]) -> R
     return Regression(written(hashed + call), written(call + hashed))
 
 
-def fewest_steps(finding: Finding, holds: Callable[[Sequence[PassSpec]], bool]) -> Sequence[PassSpec] | None:
+def fewest_steps(finding: Finding) -> tuple[PassSpec, ...] | None:
     """Return the fewest passes of the default pipeline on whose output a later one of it changes its input; None where
-    it does not do so called by itself. `holds` says whether it does behind some passes."""
+    it does not do so called by itself."""
     (offence,), case = finding.observation.offences, finding.case
     if offence.check != Check.IMMUTABILITY or case.config != ContextConfig() or case.passes:
         return None
     lowering = default_pipeline(case.target).passes
     names = [spec.name for spec in lowering]
-    if offence.pass_name not in names or not holds(lowering[: names.index(offence.pass_name)]):
+    if offence.pass_name not in names:
         return None
-    task: Task[Sequence[PassSpec]] = Task([_without_some], lambda steps: (len(steps), str(steps)), tuple, holds)
-    return search(lowering[: names.index(offence.pass_name)], task).value
+    before = range(names.index(offence.pass_name))
+
+    def work() -> str | None:
+        def shows(places: Sequence[int]) -> bool:
+            return _changes_input(case, [lowering[place] for place in places], offence.pass_name)
+
+        task: Task[Sequence[int]] = Task([_without_some], lambda places: (len(places), places), tuple, shows)
+        return json.dumps(search(tuple(before), task).value) if shows(before) else None
+
+    answer, _ = in_child(work)
+    return None if answer is None else tuple(lowering[place] for place in json.loads(answer))
 
 
-def _without_some(steps: Sequence[PassSpec]) -> Iterator[Attempt[Sequence[PassSpec]]]:
-    for start, stop in spans(len(steps)):
-        yield partial(tuple, [*steps[:start], *steps[stop:]])
+def _changes_input(case: Case, steps: Sequence[PassSpec], name: str) -> bool:
+    """Whether a pass changes what other passes make of a program."""
+    ((_, suspect),) = steps_of([PassSpec(name)])
+    try:
+        made = Compilation(case.target, case.config, steps_of(steps)).lower(load(case.ir))
+        hashed = tvm_ffi.structural_hash(made)
+        with target_of(case.target):
+            ask_compiler(lambda: suspect(made))
+    except CompilerRefused:
+        return False
+    return bool(tvm_ffi.structural_hash(made) != hashed)
+
+
+def _without_some(places: Sequence[int]) -> Iterator[Attempt[Sequence[int]]]:
+    for start, stop in spans(len(places)):
+        yield partial(tuple, [*places[:start], *places[stop:]])
 
 
 def invalid_ir_test(finding: Finding, script: str) -> Regression:

@@ -66,8 +66,9 @@ def _text_of_module(executor: ForkExecutor, finding: Finding, limits: Limits, sc
     built = regression_test(finding, limits, script, baseline=executor.effort.baseline) if raises else Regression()
     if text := tried(built) or tried(applied_test(finding, script)):
         return text
-    steps = fewest_steps(finding, lambda steps: bool(tried(stepwise_test(finding, script, steps))))
-    return tried(invalid_ir_test(finding, script) if steps is None else stepwise_test(finding, script, steps))
+    steps = fewest_steps(finding)
+    stepwise = Regression() if steps is None else stepwise_test(finding, script, steps)
+    return tried(stepwise) or tried(invalid_ir_test(finding, script))
 
 
 def _unproved(finding: Finding) -> bool:
