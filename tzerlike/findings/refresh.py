@@ -23,6 +23,7 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.oracles.ill_typed import wrong_in_words
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.interpreter.verdict import RULES
 
@@ -111,6 +112,8 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
         return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
     rule, _, place = detail.partition(": ")
+    if bisection.change is Change.ILL_TYPED and place and bundle.kind == "wrong-code":
+        what = f"{told}: it has {wrong_in_words(place)}"
     if told or detail in bisection.line():
         detail = ""
     elif bisection.change is Change.UNDEFINED and rule in RULES:

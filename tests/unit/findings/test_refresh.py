@@ -121,7 +121,8 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
 def test_the_verdict_is_told_without_what_the_report_says_elsewhere(bundle: Path) -> None:
     found = replace(guilty(bundle), reduced=False)
     write_bisection(bundle, replace(found, change=Change.ILL_TYPED, detail="buffer: a buffer laid out by int32x4"))
-    assert "`tirx.StorageRewrite`: after it the program is ill-typed\n" in report_of(bundle)
+    wrong = "it has a buffer with an extent, stride or offset of int32x4"
+    assert f"`tirx.StorageRewrite`: after it the program is ill-typed: {wrong}\n" in report_of(bundle)
     write_bisection(bundle, replace(found, change=Change.LEFTOVER, detail="T.Cast(A)", build="reference"))
     told = "`tirx.StorageRewrite`: it leaves what it should remove (T.Cast(A))"
     assert f"{told}, in the baseline build\n" in report_of(bundle)
