@@ -17,6 +17,14 @@ from tzerlike.findings.issue.titles import title
 CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"
 
 
+def test_a_title_says_of_which_dtypes_the_indices_of_a_buffer_are() -> None:
+    said = (
+        "Schedule.transform_layout fails: Buffer index T.int64(1) has dtype int64, but previous index for the same "
+        "buffer access used index type int32"
+    )
+    assert title("TIR", said) == "[Bug][TIR] Schedule.transform_layout: a buffer is indexed by int32 and int64"
+
+
 def test_a_title_says_which_buffer_is_missing_from_a_signature() -> None:
     said = (
         'LowerCrossThreadReduction fails: The buffer "w5" is written in the block but is not in the block\'s signature '

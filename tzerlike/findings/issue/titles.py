@@ -33,6 +33,10 @@ _SYMBOLIC = r"(?!-?\d)[^,()]*(?:\((?:[^()]|\([^()]*\))*\))?[^,()]*"
 """An extent that is no number, with parentheses within parentheses at most."""
 
 _SHORTER = (
+    (
+        r"Buffer index .* has dtype (\w+), but previous index for the same buffer access used index type (\w+)",
+        r"a buffer is indexed by \2 and \1",
+    ),
     (r" leaves ill-formed Relax that .*", " leaves ill-formed Relax"),
     (r" type mismatch: expected .*, given (\S+)$", r" type mismatch: given \1"),
     (r": The padding factor .* is not divisible by .*", ": the padding factor is not divisible"),
