@@ -22,7 +22,7 @@ from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran, Results
+from tzerlike.core.results import ARBITRARY, Ending, Ran, Results
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.graph.evolve import MODEL_LIMITS
@@ -53,6 +53,7 @@ from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import account_of_form, judge_errors, judge_form, judge_results
+from tzerlike.processes.forked import each_in_child
 from tzerlike.systems import tvm_api, tvm_passes
 
 
@@ -356,6 +357,21 @@ def test_a_request_for_more_memory_than_there_is_is_an_exception_like_others(tmp
     run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rf", str(tmp_path)]
     said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
     assert "1 failed, 1 passed" in said and "FAILED test_it.py" in said and "InternalErr" in said
+
+
+def test_results_that_depend_on_fresh_memory_are_told_from_wrong_ones() -> None:
+    """The gradient reads what no window covers, and LLVM leaves the output as it is."""
+    kinds = TensorType((2, 1, 1, 1), "float32"), TensorType((2, 1, 3, 1), "float32")
+    window = {"pool_size": (2, 1), "strides": (2, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)}
+    others = {"ceil_mode": False, "count_include_pad": True, "layout": "NCHW"}
+    pooled = Vertex("grad.max_pool2d_backward", (0, 1), {**window, **others}, kinds[1:])
+    models = [Model(tuple(Origin(kind, seed=1) for kind in kinds), (pooled,), (2,)), INACCURATE]
+
+    def said(model: Model) -> str:
+        results = observed(replace(case_of(model), target="llvm")).results
+        return "" if results is None else f"{results.optimised.ending.value} {results.optimised.message}"
+
+    assert [answer for answer, _ in each_in_child(models, said)] == [f"differs {ARBITRARY}", "differs "]
 
 
 def test_a_pass_behind_options_is_tested_in_a_build() -> None:

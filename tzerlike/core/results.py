@@ -92,9 +92,13 @@ class Difference:
         return f"{place} is {self.got}, not {self.expected} ± {self.bound} ({self.count} of {self.size} elements)"
 
 
+ARBITRARY = "another value where fresh memory holds something else"
+"""What is said of a build that differs, and differs in another way when it runs again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How one build ended; `message` is what TVM, the function or the kernel said."""
+    """How one build ended; `message` is what TVM, the function or the kernel said, or ARBITRARY."""
 
     ending: Ending = Ending.NOT_RUN
     message: Text = ""

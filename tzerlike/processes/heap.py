@@ -7,7 +7,8 @@ both are always the same, so that a finding which depends on them would pass for
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from random import Random
 
 LAYOUTS = (0, 1, 2, 3, 4)
@@ -43,4 +44,20 @@ def stir(layout: int) -> None:
     rng.shuffle(blocks)
     for block in blocks[: _BLOCKS // 2]:
         libc.free(block)
-    libc.mallopt(_M_PERTURB, rng.randrange(1, 256))
+    libc.mallopt(_M_PERTURB, _fill(layout))
+
+
+@contextmanager
+def other_fresh_memory(layout: int) -> Iterator[None]:
+    """Have fresh memory filled in another way for a while, in a process on the heap `layout`."""
+    libc = ctypes.CDLL(None)
+    libc.mallopt(_M_PERTURB, (_fill(layout) + 85) % 254 + 1)
+    try:
+        yield
+    finally:
+        libc.mallopt(_M_PERTURB, _fill(layout))
+
+
+def _fill(layout: int) -> int:
+    """What fresh memory is filled with, by the byte; 0 leaves it as it comes."""
+    return Random(-layout).randrange(1, 255) if layout else 0

@@ -14,7 +14,7 @@ from tests.subjects import OFF, subject, wrong
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Signed
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
-from tzerlike.core.results import Ending, Ran, Rejection, Results, Timing
+from tzerlike.core.results import ARBITRARY, Ending, Ran, Rejection, Results, Timing
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
@@ -106,6 +106,15 @@ def test_what_was_not_written_is_said_of_several_elements_alone() -> None:
     for kept, count, said in ((3, 3, True), (2, 3, False), (1, 1, False)):
         off = replace(OFF, nature="unwritten", kept=kept, count=count)
         assert ("also its value before" in report(subject("wrong-code", wrong(difference=off)))) == said
+
+
+def test_a_value_that_depends_on_fresh_memory_is_none_that_a_report_quotes() -> None:
+    seen = wrong()
+    assert seen.results is not None
+    stray = replace(seen.results.optimised, message=ARBITRARY)
+    told = subject("wrong-code", replace(seen, results=replace(seen.results, baseline=stray, optimised=stray)))
+    assert headline(told) == "[Bug][TIR] Wrong code: B[0, 2] is arbitrary, not 7"
+    assert "B[0, 2] is arbitrary, not 7: it is another value where fresh memory holds something else." in report(told)
 
 
 def test_wrong_code_that_dies_or_strays_says_so() -> None:

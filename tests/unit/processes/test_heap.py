@@ -31,6 +31,34 @@ def seen(layout: int) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=fixed).stdout
 
 
+OTHER = """
+import ctypes, sys
+from tzerlike.processes.heap import other_fresh_memory, stir
+
+def filled():
+    fresh = libc.malloc(1 << 16)
+    return ctypes.string_at(fresh, 1 << 15)[20000]
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = (ctypes.c_size_t,)
+stir(int(sys.argv[1]))
+before = filled()
+with other_fresh_memory(int(sys.argv[1])):
+    print(before, filled(), end=" ")
+print(filled())
+"""
+
+
+@pytest.mark.parametrize("layout", [0, 1, 2])
+def test_fresh_memory_is_filled_otherwise_for_a_while(layout: int) -> None:
+    command = [sys.executable, "-c", OTHER, str(layout)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    before, meanwhile, after = map(int, said.split())
+    assert meanwhile not in (0, before)
+    assert after == before or not layout, "fresh memory that nobody fills is as it comes"
+
+
 UNWRITTEN = """
 import ctypes, sys
 from tzerlike.processes.stack import soil_stack

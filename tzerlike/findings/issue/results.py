@@ -6,7 +6,16 @@ import re
 from statistics import median
 
 from tzerlike.core.case import GRAPH, Case
-from tzerlike.core.results import BASELINE, CODE_GENERATION, DEFAULT_PIPELINE, GRADIENT_OF, Difference, Ending, Ran
+from tzerlike.core.results import (
+    ARBITRARY,
+    BASELINE,
+    CODE_GENERATION,
+    DEFAULT_PIPELINE,
+    GRADIENT_OF,
+    Difference,
+    Ending,
+    Ran,
+)
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.subject import Subject
@@ -32,6 +41,8 @@ def wrong_in_short(ran: Ran) -> str:
         }.get(ran.ending, ran.ending.value)
     if difference.nature == "outside":
         return f"the compiled function writes outside of buffer {difference.name}"
+    if ran.message == ARBITRARY:
+        return f"{wrong_place(difference)} is arbitrary, not {short_numbers(difference.got, difference.expected)[1]}"
     if difference.nature == "inaccurate":
         so = "as inaccurate as float32" if _is_single(difference) else f"off by {_relatively_off(difference):.0e}"
         return f"a {difference.dtype} result is {so}"
@@ -66,7 +77,9 @@ def results_in_words(subject: Subject) -> list[str]:
         text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
     else:
         text = f"{wrong[0].upper()}{wrong[1:]}."
-    if ran.difference is not None and ran.difference.nature == "inaccurate":
+    if ran.message == ARBITRARY:
+        text = f"{wrong_in_short(ran)}: it is another value where fresh memory holds something else."
+    elif ran.difference is not None and ran.difference.nature == "inaccurate":
         text += _inaccurate(ran.difference)
     if results is None:
         return [text]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Offence, Stage
-from tzerlike.core.results import GRADIENT_BY, Difference, Ending, Ran
+from tzerlike.core.results import ARBITRARY, GRADIENT_BY, Difference, Ending, Ran
 from tzerlike.graph.gradients import expected_gradients
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
@@ -24,6 +25,7 @@ from tzerlike.graph.stored import COMPILED, GRADIENT, model_of
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import ADJOINT, completed, least_unit, made_pass
 from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import other_fresh_memory
 from tzerlike.processes.job import RunContext
 from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -101,13 +103,16 @@ class Building:
         channel.note_pass("")
         return built, [after - before for before, after in pairwise(reached)]
 
-    def outputs(self, model: Model, built: Any, sources: Sequence[Array]) -> list[Array]:
-        """Run what was built; behind the outputs are gradients, where the case has them."""
+    def outputs(self, model: Model, built: Any, sources: Sequence[Array], allocator: str = "pooled") -> list[Array]:
+        """Run what was built; behind the outputs are gradients, where the case has them.
+
+        The "naive" allocator takes fresh memory for all, where that of the last run may come back.
+        """
 
         def run() -> list[Array]:
             inputs = [value for value, one in zip(sources, model.sources, strict=True) if one.kind == "input"]
             # Of the executable, it would have a model without code of its own compiled as C, by a compiler for that.
-            machine = _relax.VirtualMachine(built.mod, tvm_api.tvm.cpu())
+            machine = _relax.VirtualMachine(built.mod, tvm_api.tvm.cpu(), memory_cfg=allocator)
             taken = [*map(tvm_api.tvm.runtime.tensor, inputs)]
             if self._gradients:
                 output, found = machine[ADJOINT](*taken)
@@ -139,13 +144,22 @@ def ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message)
         for number, (want, got) in enumerate(zip(run.expected, outputs, strict=True), before):
-            if want.counts and (found := _difference(number, want, got)):
-                return Ran(Ending.DIFFERS, difference=found)
+            if want.counts and (found := _difference(number, number - before, want, got)):
+                said = ARBITRARY if _varies(building, built, run, number - before, got) else ""
+                return Ran(Ending.DIFFERS, said, found)
         before += len(outputs)
     return Ran(Ending.AGREES)
 
 
-def _difference(number: int, want: ExpectedOutput, got: Array) -> Difference | None:
+def _varies(building: Building, built: Any, run: Run, place: int, got: Array) -> bool:
+    """Whether an output is another one where fresh memory holds something else."""
+    with suppress(CompilerRefused), other_fresh_memory(building.effort.layout):
+        return building.outputs(run.model, built, run.sources, "naive")[place].tobytes() != got.tobytes()
+    return False
+
+
+def _difference(number: int, place: int, want: ExpectedOutput, got: Array) -> Difference | None:
+    """The first element that is wrong; `number` counts the outputs of all runs, `place` those of this one."""
     bad = beyond(want.values, want.bound, got)
     if not bad.any():
         return None
@@ -154,7 +168,7 @@ def _difference(number: int, want: ExpectedOutput, got: Array) -> Difference | N
     value, expected = (got[index], want.values[index]) if same else (got.shape, want.values.shape)
     return Difference(
         number,
-        f"output{number}" if want.source is None else f"{GRADIENT_BY}x{want.source}",
+        f"output{place}" if want.source is None else f"{GRADIENT_BY}x{want.source}",
         str(got.dtype),
         index,
         str(expected),
