@@ -211,7 +211,7 @@ def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
     cast = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1"
     for support, told in (
-        ("defined", "cast of -1 to unsigned in TVM's own arithmetic"),
+        ("defined", "it makes an unsigned constant of -1"),
         ("builds", "cannot make uint from negative value -1"),
     ):
         rejection = Rejection("internal-error", True, support)

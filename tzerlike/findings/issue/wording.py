@@ -78,7 +78,7 @@ def never_computed(message: str) -> str:
     if re.search("[Dd]ivide by zero", message):
         return "division by zero in TVM's own arithmetic"
     negative = re.search(r"cannot make uint from negative value (-[\w.]+)", message)
-    return f"cast of {negative[1]} to unsigned in TVM's own arithmetic" if negative else ""
+    return f"it makes an unsigned constant of {negative[1]}" if negative else ""
 
 
 def allocated_inside(message: str, script: str) -> str:
