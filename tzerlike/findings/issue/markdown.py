@@ -247,8 +247,12 @@ def _without_end(subject: Subject) -> str:
 
 _ENDLESS = (
     (
-        r"^does not end, but dies,(?: with extents (\d+) times (?:smaller|less))? within (\S+) s of processor time",
-        r"dies within \2 s of CPU time, with all extents divided by \1",
+        r"^does not end, but dies, with extents (\d+) times (?:smaller|less) within (\S+) s of processor time",
+        r"does not return; with all extents divided by \1 it dies within \2 s of CPU time",
+    ),
+    (
+        r"^does not end, but dies, within (\S+) s of processor time",
+        r"does not return, but dies within \1 s of CPU time",
     ),
     (
         r"^does not end(?: with extents (\d+) times (?:smaller|less))? within (\S+) s of processor time",
@@ -256,7 +260,7 @@ _ENDLESS = (
     ),
     (r", with all extents divided by (?=,|$)", ""),
     (r", with all loops small", ", although all its loops are short"),
-    (r"(divided by \d+), where half the extents take (\S+) s", r"\1; with half of those it takes \2 s"),
+    (r"(divided by \d+.*), where half the extents take (\S+) s", r"\1; with half of those it takes \2 s"),
     (r", where half the extents take (\S+) s", r"; with all extents halved it takes \1 s"),
 )
 """What observations of what is without end say, and how a report says it."""
