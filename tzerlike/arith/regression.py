@@ -121,5 +121,5 @@ def _definitions(problem: Problem, names: tuple[str, ...], question: str) -> Ite
 
 
 def _alarm(kind: str, limits: Limits) -> str:
-    seconds = round(3 * limits.seconds) or 1
+    seconds = int(limits.seconds) or 1
     return f"signal.alarm({seconds})  # TVM does not come back to Python\n" if kind == "hang" else ""

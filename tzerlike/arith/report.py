@@ -60,7 +60,7 @@ def arith_report(
     parts = [
         [f"# {title('Arith', _headline(finding, case, seen, wrong), _in_short(finding, case, seen))}"],
         fenced(test if short else _asked(test), "python"),
-        ["### Expected behavior", "", _expected(wrong), "", *_problem(case)],
+        ["### Expected behavior", "", _expected(finding, wrong), "", *_problem(case)],
         ["### Actual behavior", "", *_actual(finding, case, seen, wrong)],
         ["### Environment", "", *environment_lines(environment)],
         [
@@ -106,7 +106,7 @@ def _headline(finding: Signed, case: ArithCase, seen: Observation, wrong: Counte
         return next((text for text in texts if len(text) <= _ROOM), f"{name} is wrong about {subject}")
     if wrong is not None:
         return f"{name} is wrong about {subject}"
-    text = f"{name} {_VERBS.get(finding.kind, 'runs out of memory on')} {subject}"
+    text = f"{name} {_verb(finding, seen)} {subject}"
     why = f"{text}: {reason(seen.message)}" if finding.kind == "ice-on-valid" else text
     return why if len(why) <= _ROOM else text
 
@@ -124,7 +124,13 @@ def _rewritten(name: str, subject: str, root: Expr, wrong: Counterexample) -> li
 _SPREAD = re.compile(r"\bBroadcast\((-?\d+), \d+\)")
 """A number in all lanes of a vector."""
 
-_VERBS = {"crash": "crashes on", "hang": "does not end on", "ice-on-valid": "fails on", "wrong-code": "is wrong about"}
+
+def _verb(finding: Signed, seen: Observation) -> str:
+    """What an analysis does with an expression; one that takes long may end, which nobody waited for."""
+    verbs = {"crash": "crashes on", "ice-on-valid": "fails on", "wrong-code": "is wrong about"}
+    if finding.kind == "hang":
+        return f"takes over {int(seen.elapsed)} s on"
+    return verbs.get(finding.kind, "runs out of memory on")
 
 
 def _in_short(finding: Signed, case: ArithCase, seen: Observation) -> str:
@@ -133,7 +139,7 @@ def _in_short(finding: Signed, case: ArithCase, seen: Observation) -> str:
     # Functions tell more than signs.
     operators = sorted(dict.fromkeys(_OPERATORS.findall(text)), key=lambda name: not name[0].isalpha())
     operators = operators[:_FEW] or ["constants"]
-    verb = _VERBS.get(finding.kind, "runs out of memory on")
+    verb = _verb(finding, seen)
     named = " and ".join((", ".join(operators[:-1]), operators[-1])).removeprefix(" and ")
     name = spoken(case.check)
     texts = [f"{name} {verb} an expression with {named}", f"{name} {verb} {named}"]
@@ -162,9 +168,10 @@ def _where(wrong: Counterexample) -> str:
     return f" at {values}" if values else ""
 
 
-def _expected(wrong: Counterexample | None) -> str:
+def _expected(finding: Signed, wrong: Counterexample | None) -> str:
     if wrong is None:
-        return "The analysis returns an answer: the expression is defined for all values of its variables."
+        soon = " in a reasonable time" * (finding.kind == "hang")
+        return f"The analysis returns an answer{soon}: the expression is defined for all values of its variables."
     value = f"At {_at(wrong)} the value of the expression is" if wrong.assignment else "The value of the expression is"
     return f"{value} {wrong.expected}. Nothing overflows or divides by zero there."
 

@@ -8,8 +8,10 @@ from tzerlike.arith.case import ArithCase
 from tzerlike.arith.claims import Counterexample
 from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Expr, Problem, Variable, const
+from tzerlike.arith.regression import analysis_regression_test
 from tzerlike.arith.report import arith_report
 from tzerlike.core.finding import Signed
+from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
 
 X = Variable("x", "int32", (0, 1, 2))
@@ -42,6 +44,17 @@ def test_operators_that_truncate_are_spelled_out_and_truth_is_a_word() -> None:
     truth = Expr("IntImm", "bool", (), 1)
     text = told("crash", "int_set", Expr("Select", "int32", (truth, Expr("Mod", "int32", (X.node, X.node)), X.node)))
     assert text.startswith("# [Bug][Arith] int_set crashes on Select(True, truncmod(x, x), x)\n")
+
+
+def test_what_takes_long_is_not_said_to_have_no_end() -> None:
+    """The alarm of its test comes when the analysis was still running, on any machine that is no faster."""
+    case = ArithCase("rewrite_simplify", Problem((X,), (X.node,), ()), 1, 0, 1)
+    seen = Observation(Exit.TIMEOUT, Stage.DONE, "", elapsed=15.7)
+    text = arith_report(Signed("hang", ("x",)), case, seen, None, 2, 2, {}, "def test_x(): pass\n", 2)
+    assert text.startswith("# [Bug][Arith] rewrite_simplify takes over 15 s on x\n")
+    assert "returns an answer in a reasonable time:" in text and "is still running after 16 s of CPU time" in text
+    test = analysis_regression_test(Signed("hang", ("x",)), case.check, case.problem, None, Limits(15.0))
+    assert "signal.alarm(15)" in test
 
 
 def test_a_number_in_all_lanes_is_told_as_the_number() -> None:
