@@ -183,6 +183,9 @@ def test_a_case_is_chosen_by_itself_and_a_share_of_them() -> None:
     assert 0.5 < len(chosen) * examiner.ONE_IN / len(cases) < 2
     assert not any(examiner.wants(made(case, inserted=False)) for case in cases)
     assert not any(examiner.wants(made(replace(case, target="cuda"))) for case in cases)
+    asked = 'T.serial(8, annotations={"software_pipeline_stage": [0]})'
+    piped = program(PROGRAM.replace("range(8)", asked, 1))
+    assert not any(examiner.wants(made(Case(piped, input_seed=number))) for number in range(400))
 
 
 @pytest.mark.long
