@@ -38,6 +38,7 @@ from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import building
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
+    PLAINER,
     NOT_DRAWN,
     ROUND_TRIPS,
     WITH_ARGUMENTS,
@@ -429,7 +430,9 @@ def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
     after = made_pass(PassSpec(name))(before)
     names["mod"] = before
     exec(step_source(PassSpec(name), "mod"), names)
-    assert tvm_ffi.structural_equal(after, names["mod"]) and not tvm_ffi.structural_equal(after, before)
+    assert tvm_ffi.structural_equal(after, names["mod"])
+    asked = name not in PLAINER.values()
+    assert tvm_ffi.structural_equal(after, before) != asked, "without arguments there is nothing to do here"
     seen = observed(case_of(model, name))
     assert str((seen.results or Results("")).optimised) == "agrees", seen
 
