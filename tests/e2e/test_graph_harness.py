@@ -38,8 +38,8 @@ from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import building
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
-    PLAINER,
     NOT_DRAWN,
+    PLAINER,
     ROUND_TRIPS,
     WITH_ARGUMENTS,
     ZERO,
