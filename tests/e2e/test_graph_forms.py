@@ -126,9 +126,9 @@ def test_a_model_whose_extents_vary_is_built_once_and_runs_three_times(monkeypat
     assert 'R.Tensor(("2 * n", 3)' in script or "R.Tensor((2 * n, 3)" in script
     original, shapes = Building.outputs, []
 
-    def outputs(self: Building, model: Model, built: Any, sources: Any) -> Any:
+    def outputs(self: Building, model: Model, built: Any, sources: Any, *allocator: Any) -> Any:
         shapes.append(sources[0].shape)
-        return original(self, model, built, sources)
+        return original(self, model, built, sources, *allocator)
 
     monkeypatch.setattr(Building, "outputs", outputs)
     assert _ending(VARYING) == "agrees"
@@ -140,8 +140,8 @@ def test_what_is_wrong_for_some_extents_is_found_and_its_repro_has_them(
 ) -> None:
     original = Building.outputs
 
-    def outputs(self: Building, model: Model, built: Any, sources: Any) -> Any:
-        found = original(self, model, built, sources)
+    def outputs(self: Building, model: Model, built: Any, sources: Any, *allocator: Any) -> Any:
+        found = original(self, model, built, sources, *allocator)
         return [one + (len(sources[0]) == 2) for one in found]
 
     monkeypatch.setattr(Building, "outputs", outputs)

@@ -25,6 +25,8 @@ from tzerlike.systems.compilation import Compilation
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.typecheck import TypeChecker, is_well_typed
 
+ROOT = Path(__file__).resolve().parents[2]
+
 __all__ = ["programs"]
 
 PROGRAM = """
@@ -180,7 +182,7 @@ def test_a_pass_is_not_to_blame_for_what_it_is_given() -> None:
 
 
 def test_who_leaves_what_it_is_there_to_remove_is_to_blame_while_the_pass_that_trusts_it_runs() -> None:
-    bug = Path("docs/bugs/bfloat16_in_a_bind.py").read_text(encoding="utf-8")
+    bug = (ROOT / "docs/bugs/bfloat16_in_a_bind.py").read_text(encoding="utf-8")
     program = tvm_api.module_of(tvm_api.parse_script(bug))
     assert blamed_in(given=program) == ["tirx.BF16ComputeLegalize", ""]
     stored = bug.replace("v: T.let[T.float32] = ", "B[i] = ").replace("        B[i] = v\n", "")
