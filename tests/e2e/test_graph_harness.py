@@ -380,10 +380,8 @@ def test_a_pass_behind_options_is_tested_in_a_build() -> None:
     config = ContextConfig(options=(("tirx.disable_assert", True),))
     finding = Finding("crash", ("x",), replace(case, config=config), Observation(Exit.CRASH, Stage.PASSES))
     assert not applied_test(finding, SQUEEZED, script_of_model(SQUEEZED)).text
-    alone, built = (
-        replace(finding, case=case),
-        replace(finding, case=case, observation=Observation(Exit.CRASH, Stage.BUILD)),
-    )
+    alone = replace(finding, case=case)
+    built = replace(alone, observation=Observation(Exit.CRASH, Stage.BUILD))
     assert applied_test(alone, SQUEEZED, script_of_model(SQUEEZED)).text
     assert not applied_test(built, SQUEEZED, script_of_model(SQUEEZED)).text
 

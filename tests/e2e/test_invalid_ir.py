@@ -150,9 +150,9 @@ def main(A: T.Buffer((), "float32")):
     split = Finding("invalid-ir", ("x",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
     printed = tvm_api.script_of(tvm_api.load_ir(case.ir))
 
-    steps = fewest_steps(split)
-    assert steps == (PassSpec("s_tir.LowerOpaqueBlock"),)
-    test = stepwise_test(split, printed, steps)
+    lowered = fewest_steps(split)
+    assert lowered is not None and lowered.passes == (PassSpec("s_tir.LowerOpaqueBlock"),)
+    test = stepwise_test(replace(split, case=lowered), printed)
     assert (ends(test.text, tmp_path), ends(test.cured, tmp_path)) == (1, 0)
     assert "instrument" not in test.text
     other = replace(

@@ -60,4 +60,4 @@ def other_fresh_memory(layout: int) -> Iterator[None]:
 
 def _fill(layout: int) -> int:
     """What fresh memory is filled with, by the byte; 0 leaves it as it comes."""
-    return Random(-layout).randrange(1, 255) if layout else 0
+    return Random(layout).randrange(1, 255) if layout else 0

@@ -474,7 +474,10 @@ def test_closures_are_said_to_be_made_functions_first() -> None:
         ),
         (
             "does not end, but dies, with extents 4 times less within 6 s of processor time, with all loops small",
-            "does not return; with all extents divided by 4 it dies within 6 s of CPU time, although all its loops are",
+            (
+                "does not return; with all extents divided by 4 it dies within 6 s of CPU time, although all its loops "
+                "are short."
+            ),
         ),
         (
             "does not end with extents 4 times smaller within 6 s of processor time, where half the extents take 0.1 s",

@@ -255,10 +255,10 @@ _ENDLESS = (
         r"does not return, but dies within \1 s of CPU time",
     ),
     (
-        r"^does not end(?: with extents (\d+) times (?:smaller|less))? within (\S+) s of processor time",
+        r"^does not end with extents (\d+) times (?:smaller|less) within (\S+) s of processor time",
         r"is still running after \2 s of CPU time, with all extents divided by \1",
     ),
-    (r", with all extents divided by (?=,|$)", ""),
+    (r"^does not end within (\S+) s of processor time", r"is still running after \1 s of CPU time"),
     (r", with all loops small", ", although all its loops are short"),
     (r"(divided by \d+.*), where half the extents take (\S+) s", r"\1; with half of those it takes \2 s"),
     (r", where half the extents take (\S+) s", r"; with all extents halved it takes \1 s"),

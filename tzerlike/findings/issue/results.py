@@ -71,16 +71,16 @@ def wrong_place(difference: Difference) -> str:
 def results_in_words(subject: Subject) -> list[str]:
     results, ran = subject.seen.results, blamed(subject)
     wrong = wrong_in_short(ran)
-    if ran.difference is not None and ran.difference.nature != "outside":
+    if ran.message == ARBITRARY:
+        text = f"{wrong}: it is {ARBITRARY}."
+    elif ran.difference is not None and ran.difference.nature != "outside":
         wrong = _value_in_words(ran.difference)
         count, size = ran.difference.count, ran.difference.size
         text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
+        if ran.difference.nature == "inaccurate":
+            text += _inaccurate(ran.difference)
     else:
         text = f"{wrong[0].upper()}{wrong[1:]}."
-    if ran.message == ARBITRARY:
-        text = f"{wrong_in_short(ran)}: it is another value where fresh memory holds something else."
-    elif ran.difference is not None and ran.difference.nature == "inaccurate":
-        text += _inaccurate(ran.difference)
     if results is None:
         return [text]
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:

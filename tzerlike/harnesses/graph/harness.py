@@ -21,7 +21,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.rng import rng_for
-from tzerlike.core.shrink import Attempt, Reducer, spans
+from tzerlike.core.shrink import Attempt, Reducer
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
@@ -45,6 +45,7 @@ from tzerlike.harnesses.graph.texts import texts
 from tzerlike.harnesses.graph.walking import WALK, walk_model
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunContext
+from tzerlike.tir.reducers.plan import fewer_passes
 
 _LLVM = "llvm"
 
@@ -80,11 +81,6 @@ def _unusual(case: Case) -> int:
     chosen = (config.opt_level != usual.opt_level, config.pipeline != usual.pipeline, case.target != _LLVM)
     argued = sum(one.name in PLAINER for one in case.passes)
     return len(config.options) + len(config.disabled_passes) + sum(chosen) + argued
-
-
-def _fewer_passes(case: Case) -> Iterator[Attempt[Case]]:
-    for start, stop in spans(len(case.passes)):
-        yield partial(replace, case, passes=case.passes[:start] + case.passes[stop:])
 
 
 def _plainer_passes(case: Case) -> Iterator[Attempt[Case]]:
@@ -123,7 +119,7 @@ class GraphHarness(CaseHarness):
     jobs = MappingProxyType({**proof.JOBS, WALK: walk_model})
 
     reducers = {  # noqa: RUF012
-        "fewer-passes": _fewer_passes,
+        "fewer-passes": fewer_passes,
         "plainer-passes": _plainer_passes,
         "usual-checks": _usual_checks,
         "plainer-forms": _of_models(smaller.plainer_forms),

@@ -212,9 +212,10 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
 """Passes with arguments, by names of our own: what makes them, and the source of that."""
 
 PLAINER = MappingProxyType(
-    dict.fromkeys(
-        ("relax.ConvertLayoutToChannelsLast", "relax.ConvertLayoutOfConvolutions"), "relax.ConvertLayoutOfNothing"
-    )
+    {
+        "relax.ConvertLayoutToChannelsLast": "relax.ConvertLayoutOfNothing",
+        "relax.ConvertLayoutOfConvolutions": "relax.ConvertLayoutOfNothing",
+    }
 )
 """For passes with arguments, the same with fewer."""
 

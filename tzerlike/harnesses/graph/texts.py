@@ -161,10 +161,13 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
     repro = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
-    alone, test = applied_test(finding, model, program.source), regression_test(finding, model, program.source, wrong)
-    # What takes all memory is not tried: a child has less than the limit of its test.
-    text = test.text if finding.kind == "oom" else proved(executor, alone, finding.case)
-    text = text or proved(executor, test, finding.case)
+    test = regression_test(finding, model, program.source, wrong)
+    if finding.kind == "oom":
+        # What takes all memory is not tried: a child has less than the limit of its test.
+        text = test.text
+    else:
+        alone = applied_test(finding, model, program.source)
+        text = proved(executor, alone, finding.case) or proved(executor, test, finding.case)
     return Texts(f"{lines}\n\n{program.shown}\n", repro, text)
 
 

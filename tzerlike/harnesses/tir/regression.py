@@ -14,6 +14,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
@@ -228,22 +229,17 @@ def build_statements(
     The function is bound to `name` where that is given, looked up with `lookup`; `instruments` are those of the
     PassContext.
     """
-    target = json.loads(case.target) if case.target.lstrip().startswith("{") else case.target
-    kind = target["kind"] if isinstance(target, dict) else target
+    target, llvm = _target(case), kind_of_target(case.target) == "llvm"
     context = _context(case, instruments)
     assign = f"{name} = " if name else ""
     tail = '["main"]' if lookup else ""
-    if not case.passes and case.config.pipeline == "default" and kind == "llvm":
+    if not case.passes and case.config.pipeline == "default" and llvm:
         return _within(context, [f"{assign}tvm.compile({module}, target={python_source(target)}){tail}"]), []
-    host = target if kind == "llvm" else "llvm"
-    head = f"target = tvm.target.Target({python_source(target)}, host={python_source(host)})\n"
+    head, lines = applied_statements(case, module)
     if not case.passes and case.config.pipeline == "default":
         return head + _within(context, [f"{assign}tvm.compile({module}, target){tail}"]), []
-    lines = [f"mod = tirx.transform.BindTarget(target)({module})"]
-    sources = [constructor_source(spec) for spec in case.passes]
-    lines += [f"mod = {source}(mod)" for source in sources]
     imports = ["from tvm import tirx"]
-    if any("s_tir." in source for source in sources):
+    if any("s_tir." in line for line in lines):
         imports.append("from tvm import s_tir")
     if case.config.pipeline == "default":
         lines.append(f"{assign}tvm.compile(mod, target){tail}")
@@ -253,6 +249,22 @@ def build_statements(
         built = "tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)"
         lines.append(f"{assign}tvm.runtime.Executable({built}){tail}" if tail else built)
     return head + _within(["target", *context], lines), imports
+
+
+def applied_statements(case: Case, module: str = "Module") -> tuple[str, list[str]]:
+    """Return the statement that makes `target`, and those that make `mod` by the passes of a case, to be under it."""
+    target = _target(case)
+    host = target if kind_of_target(case.target) == "llvm" else "llvm"
+    applied = (f"mod = {constructor_source(spec)}(mod)" for spec in case.passes)
+    return (
+        f"target = tvm.target.Target({python_source(target)}, host={python_source(host)})\n",
+        [f"mod = tirx.transform.BindTarget(target)({module})", *applied],
+    )
+
+
+def _target(case: Case) -> Any:
+    """The target as a test writes it: its options, or the name alone."""
+    return json.loads(case.target) if case.target.lstrip().startswith("{") else case.target
 
 
 def _within(contexts: Sequence[str], lines: Sequence[str]) -> str:

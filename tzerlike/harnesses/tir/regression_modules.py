@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.core.shrink import Attempt, Task, search, spans
-from tzerlike.core.targets import target_options
-from tzerlike.findings.issue.literal import python_source
+from tzerlike.core.shrink import Task, search
 from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.invalid import watch_source
-from tzerlike.harnesses.tir.regression import build_statements, pieces_of, stand_in
+from tzerlike.harnesses.tir.regression import applied_statements, build_statements, pieces_of, stand_in
 from tzerlike.passes.catalog import constructor_source, steps_of
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
@@ -26,6 +24,7 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import tvm_ffi
 from tzerlike.systems.tvm_build import target_of
+from tzerlike.tir.reducers.plan import fewer_passes
 from tzerlike.tir.roundtrip import UNEQUAL
 
 _IMPORTS = {
@@ -78,64 +77,53 @@ def applied_test(finding: Finding, script: str) -> Regression:
     return Regression(*texts)
 
 
-def stepwise_test(finding: Finding, script: str, steps: Sequence[PassSpec]) -> Regression:
-    """Return the test of a pass that changes its input, called on what the passes `steps` make of the program."""
+def stepwise_test(finding: Finding, script: str) -> Regression:
+    """Return the test of a pass that changes its input, called on what the passes of the case make of the program."""
     (offence,) = finding.observation.offences
-    program, target = pieces_of(script), target_options(finding.case.target)
-    host = "" if target["kind"] == "llvm" else ', host="llvm"'
-    head = f"target = tvm.target.Target({python_source(target)}{host})\n"
-    made = "mod = tirx.transform.BindTarget(target)(Module)\n"
-    made += "".join(f"mod = {constructor_source(spec)}(mod)\n" for spec in steps)
-    call, hashed = f"{constructor_source(PassSpec(offence.pass_name))}(mod)\n", _HASHED.replace("Module", "mod")
+    program, (head, made) = pieces_of(script), applied_statements(finding.case)
+    call, hashed = f"{constructor_source(PassSpec(offence.pass_name))}(mod)", _HASHED.strip().replace("Module", "mod")
     name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
 
-    def written(last: str) -> str:
-        body = f"{head}with target:\n{textwrap.indent(made + last, '    ')}{UNCHANGED.replace('Module', 'mod')}\n"
+    def written(*last: str) -> str:
+        under = textwrap.indent("\n".join((*made, *last)), "    ")
+        body = f"{head}with target:\n{under}\n{UNCHANGED.replace('Module', 'mod')}\n"
         imports = [line for word, line in _IMPORTS.items() if f"{word}." in body]
         return pytest_file(name, [program.inside, body], [*imports, *program.imports], [program.outside])
 
-    return Regression(written(hashed + call), written(call + hashed))
+    return Regression(written(hashed, call), written(call, hashed))
 
 
-def fewest_steps(finding: Finding) -> tuple[PassSpec, ...] | None:
-    """Return the fewest passes of the default pipeline on whose output a later one of it changes its input; None where
-    it does not do so called by itself."""
+def fewest_steps(finding: Finding) -> Case | None:
+    """Return the case with the fewest passes of the default pipeline on whose output a later one of it changes its
+    input; None where it does not do so called by itself."""
     (offence,), case = finding.observation.offences, finding.case
     if offence.check != Check.IMMUTABILITY or case.config != ContextConfig() or case.passes:
         return None
-    lowering = default_pipeline(case.target).passes
-    names = [spec.name for spec in lowering]
-    if offence.pass_name not in names:
+    name, lowering = offence.pass_name, default_pipeline(case.target).passes
+    start = replace(case, passes=tuple(takewhile(lambda spec: spec.name != name, lowering)))
+    if start.passes == lowering:
         return None
-    before = range(names.index(offence.pass_name))
 
     def work() -> str | None:
-        def shows(places: Sequence[int]) -> bool:
-            return _changes_input(case, [lowering[place] for place in places], offence.pass_name)
-
-        task: Task[Sequence[int]] = Task([_without_some], lambda places: (len(places), places), tuple, shows)
-        return json.dumps(search(tuple(before), task).value) if shows(before) else None
+        shows = partial(_changes_input, name)
+        task = Task([fewer_passes], lambda one: (len(one.passes), one.id), lambda one: one.id, shows)
+        return json.dumps(search(start, task).value.to_json()) if shows(start) else None
 
     answer, _ = in_child(work)
-    return None if answer is None else tuple(lowering[place] for place in json.loads(answer))
+    return None if answer is None else Case.from_json(json.loads(answer))
 
 
-def _changes_input(case: Case, steps: Sequence[PassSpec], name: str) -> bool:
-    """Whether a pass changes what other passes make of a program."""
+def _changes_input(name: str, case: Case) -> bool:
+    """Whether a pass changes what the passes of a case make of its program."""
     ((_, suspect),) = steps_of([PassSpec(name)])
     try:
-        made = Compilation(case.target, case.config, steps_of(steps)).lower(load(case.ir))
+        made = Compilation(case.target, case.config, steps_of(case.passes)).lower(load(case.ir))
         hashed = tvm_ffi.structural_hash(made)
         with target_of(case.target):
             ask_compiler(lambda: suspect(made))
     except CompilerRefused:
         return False
     return bool(tvm_ffi.structural_hash(made) != hashed)
-
-
-def _without_some(places: Sequence[int]) -> Iterator[Attempt[Sequence[int]]]:
-    for start, stop in spans(len(places)):
-        yield partial(tuple, [*places[:start], *places[stop:]])
 
 
 def invalid_ir_test(finding: Finding, script: str) -> Regression:

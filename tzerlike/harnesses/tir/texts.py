@@ -66,8 +66,8 @@ def _text_of_module(executor: ForkExecutor, finding: Finding, limits: Limits, sc
     built = regression_test(finding, limits, script, baseline=executor.effort.baseline) if raises else Regression()
     if text := tried(built) or tried(applied_test(finding, script)):
         return text
-    steps = fewest_steps(finding)
-    stepwise = Regression() if steps is None else stepwise_test(finding, script, steps)
+    lowered = fewest_steps(finding)
+    stepwise = Regression() if lowered is None else stepwise_test(replace(finding, case=lowered), script)
     return tried(stepwise) or tried(invalid_ir_test(finding, script))
 
 
