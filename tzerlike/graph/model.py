@@ -35,10 +35,10 @@ class TensorType(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
-class Origin(msgspec.Struct, frozen=True):
+class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tensor that comes in: an argument of the model, or a constant whose values `seed` draws.
 
-    Its elements lie from `low` to `high`.
+    Its elements lie from `low` to `high`, and are whole numbers where it says so.
     """
 
     type: TensorType
@@ -46,6 +46,7 @@ class Origin(msgspec.Struct, frozen=True):
     low: float = -4.0
     high: float = 4.0
     seed: Count = 0
+    whole: bool = False
 
 
 Mark = Annotated[str, Meta(pattern=r"^(function|packed|closure|maker)[0-9]{1,3}$")]

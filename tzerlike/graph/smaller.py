@@ -186,27 +186,6 @@ def usual_dtype(dtype: str) -> str:
     return "float32" if "float" in dtype else "int32" if "int" in dtype else dtype
 
 
-def on_other_values(model: Model) -> Iterator[Model]:
-    """Fewer calls, inputs and dimensions, and smaller shapes, once more with other values for what comes in: those that
-    show wrong code go with the shapes that they are drawn for."""
-    for reducer in (without_calls, fewer_inputs, smaller_extents, fewer_dimensions):
-        for found in reducer(model):
-            for seed, times in _OTHER_VALUES:
-                sources = tuple(_drawn_otherwise(one, seed, times) for one in found.sources)
-                yield msgspec.structs.replace(found, sources=sources)
-
-
-_OTHER_VALUES = ((1, 1), (2, 1), (3, 4))
-"""What is added to seeds, and how many times wider the usual range is."""
-
-_PLAIN = Origin(TensorType((), "float32"))
-
-
-def _drawn_otherwise(origin: Origin, seed: int, times: int) -> Origin:
-    wider = times if (origin.low, origin.high) == (_PLAIN.low, _PLAIN.high) else 1
-    return msgspec.structs.replace(origin, seed=origin.seed + seed, low=origin.low * wider, high=origin.high * wider)
-
-
 def plainer_sources(model: Model) -> Iterator[Model]:
     """Inputs for constants."""
     for at, source in enumerate(model.sources):

@@ -19,10 +19,17 @@ def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
 def drawn_values(origin: Origin, seed: int) -> Array:
     """Draw the elements of a tensor between the limits of its origin, and those of its dtype."""
     rng = np.random.default_rng(Random(f"{origin.seed} {seed}").getrandbits(64))
-    kind, shape = parse(origin.type.dtype), origin.type.shape
+    shape = origin.type.shape
     if origin.type.dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
-    if kind is not None and kind.is_int:
-        low, high = max(int(np.ceil(origin.low)), kind.low), min(int(np.floor(origin.high)), kind.high)
-        return rng.integers(low, high, shape, endpoint=True).astype(origin.type.dtype)
+    if (ends := whole_range(origin)) is not None:
+        return rng.integers(*ends, shape, endpoint=True).astype(numpy_dtype(origin.type.dtype))
     return np.asarray(rng.uniform(origin.low, origin.high, shape)).astype(numpy_dtype(origin.type.dtype))
+
+
+def whole_range(origin: Origin) -> tuple[int, int] | None:
+    """The least and the greatest element of a tensor of whole numbers; None for one of others."""
+    kind, low, high = parse(origin.type.dtype), int(np.ceil(origin.low)), int(np.floor(origin.high))
+    if kind is not None and kind.is_int:
+        return max(low, kind.low), min(high, kind.high)
+    return (low, high) if origin.whole else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
+import numpy as np
 import pytest
 
 from tzerlike.core.case import Case, PassSpec
@@ -16,7 +18,6 @@ from tzerlike.graph.prune import pruned
 from tzerlike.graph.smaller import (
     fewer_dimensions,
     fewer_inputs,
-    on_other_values,
     plainer_calls,
     plainer_dtypes,
     plainer_forms,
@@ -24,9 +25,11 @@ from tzerlike.graph.smaller import (
     smaller_extents,
     without_calls,
 )
+from tzerlike.graph.smaller_values import calls_alone, on_other_values, roughness, rounder_values
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import operators_of, require_model
+from tzerlike.graph.values import drawn_values
 
 MENU = Menu(list(ROWS.values()))
 
@@ -84,6 +87,8 @@ def test_reducers_make_smaller_models_that_may_run() -> None:
             simpler_attributes,
             plainer_dtypes,
             on_other_values,
+            rounder_values,
+            partial(calls_alone, seed=0),
         )
         for found in (one for reducer in smaller for one in reducer(model)):
             assert unsound(found, ROWS) == "", found
@@ -116,6 +121,25 @@ def test_what_is_computed_does_not_matter() -> None:
         found for found in plainer_calls(Model((Origin(one),), (Vertex("negative", (0,), {}, (one,)),), (1,)))
     ] == []
     assert {found.vertices[0].within for found in plainer_forms(model)} == {(), ("closure0",)}
+
+
+def test_a_call_alone_gets_values_like_those_inside_of_the_model() -> None:
+    found = list(calls_alone(CHAIN, 0))
+    assert {vertex.row for one in found for vertex in one.vertices} == {"exp", "tan"}
+    (first, *others) = (one for one in found if one.vertices[0].row == "tan")
+    got = np.exp(drawn_values(CHAIN.sources[0], 0))
+    (source,) = first.sources
+    assert (source.low, source.high) == (pytest.approx(got.min(), rel=1e-6), pytest.approx(got.max(), rel=1e-6))
+    assert others and all(one.sources[0].seed != source.seed for one in others)
+
+
+def test_what_comes_in_becomes_whole_or_one_number() -> None:
+    found = [one.sources[0] for one in rounder_values(CHAIN)]
+    assert all(roughness(one) < roughness(CHAIN.sources[0]) for one in found)
+    values = [drawn_values(one, 0) for one in found]
+    assert {float(one[0]) for one in values if len(set(one.tolist())) == 1} >= {0.0, 1.0, 2.0, 0.5}
+    several = [one for one in values if len(set(one.tolist())) > 1]
+    assert several and all(np.array_equal(one, np.rint(one)) and one.dtype == "float32" for one in several)
 
 
 def test_pruning_leaves_what_an_output_takes() -> None:

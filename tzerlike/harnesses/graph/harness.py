@@ -27,7 +27,7 @@ from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.programs import JudgeCase
-from tzerlike.graph import smaller
+from tzerlike.graph import smaller, smaller_values
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
@@ -65,6 +65,7 @@ class ModelSize:
     ranks: int
     dtypes: int
     attributes: float
+    roughness: int
     structure: int
     constants: int
     searched: bool
@@ -98,13 +99,17 @@ def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
 
 
 def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
-    def reducer(case: Case) -> Iterator[Attempt[Case]]:
-        before = read_model(case.ir)
-        for model in propose(before):
-            same = msgspec.structs.replace(model, searched=before.searched)
-            yield partial(replace, case, ir=model_text(same))
+    return lambda case: _with_models(case, propose(read_model(case.ir)))
 
-    return reducer
+
+def _with_models(case: Case, models: Iterator[Model]) -> Iterator[Attempt[Case]]:
+    searched = read_model(case.ir).searched
+    for model in models:
+        yield partial(replace, case, ir=model_text(msgspec.structs.replace(model, searched=searched)))
+
+
+def _calls_alone(case: Case) -> Iterator[Attempt[Case]]:
+    return _with_models(case, smaller_values.calls_alone(read_model(case.ir), case.input_seed))
 
 
 def _drawn_values(case: Case) -> Iterator[Attempt[Case]]:
@@ -125,6 +130,7 @@ class GraphHarness(CaseHarness):
         "plainer-forms": _of_models(smaller.plainer_forms),
         "single-outputs": _of_models(smaller.single_outputs),
         "without-calls": _of_models(smaller.without_calls),
+        "calls-alone": _calls_alone,
         "plainer-calls": _of_models(smaller.plainer_calls),
         "fewer-outputs": _of_models(smaller.fewer_outputs),
         "smaller-extents": _of_models(smaller.smaller_extents),
@@ -133,7 +139,8 @@ class GraphHarness(CaseHarness):
         "simpler-attributes": _of_models(smaller.simpler_attributes),
         "plainer-dtypes": _of_models(smaller.plainer_dtypes),
         "plainer-sources": _of_models(smaller.plainer_sources),
-        "on-other-values": _of_models(smaller.on_other_values),
+        "on-other-values": _of_models(smaller_values.on_other_values),
+        "rounder-values": _of_models(smaller_values.rounder_values),
         "drawn-values": _drawn_values,
     }
 
@@ -173,6 +180,7 @@ class GraphHarness(CaseHarness):
             ranks,
             sum(one.type.dtype != smaller.usual_dtype(one.type.dtype) for one in model.sources),
             sum(smaller.weight_of(value) for one in model.vertices for value in one.attributes.values()),
+            sum(map(smaller_values.roughness, model.sources)),
             sum(len(one.within) for one in model.vertices) + len(model.written),
             sum(one.kind == "constant" for one in model.sources),
             model.searched,

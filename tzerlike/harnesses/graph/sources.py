@@ -9,7 +9,6 @@ from random import Random
 import numpy as np
 
 from tzerlike.core.case import Case
-from tzerlike.core.dtypes import parse
 from tzerlike.core.finding import Finding
 from tzerlike.findings.issue.literal import array_source, number_source
 from tzerlike.graph.meaning.elementwise import Array
@@ -17,7 +16,7 @@ from tzerlike.graph.model import Model, Origin
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import GRADIENT
-from tzerlike.graph.values import drawn_values
+from tzerlike.graph.values import drawn_values, whole_range
 from tzerlike.harnesses.graph.passes import ADJOINT
 from tzerlike.systems import tvm_api
 
@@ -80,15 +79,13 @@ def _source(origin: Origin, values: Array, case: Case, few: bool) -> str:
 
 def _drawn(origin: Origin, case: Case) -> str:
     seed = Random(f"{origin.seed} {case.input_seed}").getrandbits(64)
-    low, high, kind = origin.low, origin.high, parse(origin.type.dtype)
     shape = tuple(origin.type.shape)
     if origin.type.dtype == "bool":
         drawn = f"integers(0, 2, {shape})"
-    elif kind is not None and kind.is_int:
-        low, high = max(int(np.ceil(low)), kind.low), min(int(np.floor(high)), kind.high)
-        drawn = f"integers({low}, {high}, {shape}, endpoint=True)"
+    elif (ends := whole_range(origin)) is not None:
+        drawn = f"integers({ends[0]}, {ends[1]}, {shape}, endpoint=True)"
     else:
-        drawn = f"uniform({number_source(low)}, {number_source(high)}, {shape})"
+        drawn = f"uniform({number_source(origin.low)}, {number_source(origin.high)}, {shape})"
     values = f"np.random.default_rng({seed}).{drawn}"
     return f"{values if shape else f'np.asarray({values})'}.astype({_dtype(origin)})"
 

@@ -1,7 +1,7 @@
 """The table of reducers, in the order in which the search goes through them.
 
 What takes away most for one run comes first: passes before statements, statements before expressions. Sizes come early,
-since everything after them then takes less time.
+since everything after them then takes less time. Names come before all, for they are long, and a search may end early.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tzerlike.tir.reducers.plan import PLAN
 from tzerlike.tir.reducers.program import ProgramReducer, on_program
 
 PROGRAM: Mapping[str, ProgramReducer] = {
+    "renamed": names.renamed,
     "without-statements": statements.without_statements,
     "without-blocks": statements.without_blocks,
     "bodies": statements.bodies,
@@ -36,7 +37,6 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "without-attributes": statements.without_attributes,
     "smaller-numbers": expressions.smaller_numbers,
     "usual-dtypes": expressions.usual_dtypes,
-    "renamed": names.renamed,
 }
 """What changes the program, by name."""
 
