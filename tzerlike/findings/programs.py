@@ -42,6 +42,10 @@ class Programs(ABC):
     def size(self, case: Case) -> CaseSize:
         """Return the size of a case; any exception where its program does not read."""
 
+    def rough_size(self, case: Case) -> CaseSize:
+        """Return the size of a case where what is hardly smaller is as large, for programs that have to take long."""
+        return self.size(case)
+
     @abstractmethod
     def texts(
         self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase

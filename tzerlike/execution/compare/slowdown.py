@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from tzerlike.core.observation import Observation
 from tzerlike.core.results import Timing
 from tzerlike.execution.compare.ranks import chance_of_greater
 
@@ -15,6 +16,16 @@ SLOWER = 1.5
 
 LEAST_SECONDS = 50e-6
 """Median run of the optimised build at least."""
+
+
+_LASTING = 2.0
+"""How many times longer than at least the median run takes of a program that is to stay slow on other machines."""
+
+
+def lasts(seen: Observation) -> bool:
+    """Whether the runs of what was timed, if anything was, are long enough to be so elsewhere."""
+    timing = None if seen.results is None else seen.results.timing
+    return timing is None or median(timing.optimised) >= _LASTING * LEAST_SECONDS
 
 
 def slower(timing: Timing) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 from tzerlike.core.case import Case
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.finding import FIRST_TIER, Finding
+from tzerlike.execution.compare.slowdown import lasts
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.retrial import Retrial
@@ -62,6 +63,7 @@ class FindingJudge:
             # programs kill them, and that is still less than a run.
             return (
                 (found := self.finding(case, first)) is not None
+                and lasts(found.observation)
                 and self._accepted <= self._programs.accepted(case, self._accepted)
                 and self._programs.odd(case) <= self._odd
                 and (not self.first_tier or self.retrial.tier(found) == FIRST_TIER)

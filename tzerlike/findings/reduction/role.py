@@ -101,7 +101,8 @@ def reduce_bundle(
     programs.require_fit(executor, first)
     started = time.monotonic()
     same, times = judge.times_shown(first)
-    patience.keep(_CONFIRMING * (time.monotonic() - started))
+    cost = _CONFIRMING * (time.monotonic() - started)
+    patience.keep(cost)
     if same < times:
         (seen,) = executor.run([first], count=False)
         why = "" if seen.results is None else seen.results.not_run
@@ -125,7 +126,7 @@ def reduce_bundle(
     if alone is not bundle:
         bundle = holding_less(alone)
     judge, start = judge_by(executor), bundle.stored.case
-    recorder = Recorder(bundle, judge_by(witness), environment)
+    recorder = Recorder(bundle, judge_by(witness), environment, cost)
 
     accepted = [start]
 
@@ -134,7 +135,8 @@ def reduce_bundle(
         recorder.note(case)
 
     def searched(case: Case, judge: FindingJudge) -> Outcome[Case]:
-        task = Task(tuple(programs.reducers.values()), programs.size, lambda case: case.id, judge.keeps)
+        size = programs.rough_size if bundle.kind == "slow-code" else programs.size
+        task = Task(tuple(programs.reducers.values()), size, lambda case: case.id, judge.keeps)
         return search(case, task, stop=patience.ended, taken=note)
 
     asked, limits = 0, hasty(bundle.limits, bundle.kind)
@@ -148,7 +150,7 @@ def reduce_bundle(
     lesser = holding_less(replace(bundle, stored=replace(bundle.stored, case=outcome.value)))
     if lesser.environment != bundle.environment:
         bundle = lesser
-        recorder = Recorder(bundle, judge_by(witness), environment)
+        recorder = Recorder(bundle, judge_by(witness), environment, cost)
     # What takes all of its time may still end.
     best = outcome.value if limits is None else last_that(recorder.save, accepted)
     if not recorder.save(best):

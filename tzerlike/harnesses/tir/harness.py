@@ -35,7 +35,7 @@ from tzerlike.processes.forked import each_in_child, in_child
 from tzerlike.processes.job import ALONE, Job, RunContext
 from tzerlike.systems import tvm_api
 from tzerlike.tir.extents import halved
-from tzerlike.tir.order import Size, size_of
+from tzerlike.tir.order import Size, rough_size_of, size_of
 from tzerlike.tir.reducers.catalogue import REDUCERS
 from tzerlike.tir.seeds import seeds_for
 from tzerlike.tir.typecheck import is_well_typed
@@ -77,6 +77,9 @@ class TirHarness(CaseHarness):
 
     def size(self, case: Case) -> Size:
         return size_of(case)
+
+    def rough_size(self, case: Case) -> Size:
+        return rough_size_of(case)
 
     def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
         return plainness.plain_program(executor, case, printed=printed)
