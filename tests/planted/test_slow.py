@@ -188,7 +188,12 @@ def test_a_case_is_chosen_by_itself_and_a_share_of_them() -> None:
     assert not any(examiner.wants(made(Case(piped, input_seed=number))) for number in range(400))
 
 
-@pytest.mark.long
+def test_what_is_overwritten_is_not_timed() -> None:
+    """One of the builds may leave it out."""
+    text = PROGRAM.replace("C[i, j] = C[i, j] + A[i, k] * B[k, j]", "C[i, j] = A[i, k] * B[k, j]")
+    assert examiner.look(ask, made(Case(program(text)))) == Look(word="overwritten")
+
+
 @pytest.mark.long
 def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     """The pass that it is about does nothing here."""
@@ -207,7 +212,6 @@ def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     assert done.stdout.startswith("without the pass ")
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_the_test_of_slow_code_fails_while_the_default_build_is_slower(tmp_path: Path) -> None:
     """A pass that does nothing here; with sleeps in place of the functions one build is the slower."""

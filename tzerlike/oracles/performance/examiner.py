@@ -24,6 +24,8 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import UNASKED
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
+from tzerlike.tir.odd.repetition import overwrites
+from tzerlike.tir.tree import Tree
 
 ONE_IN = 32
 """Of how many programs that enter the corpus one is looked at."""
@@ -81,6 +83,9 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
             return
         ir, attempt = large.ir, large.attempt
     channel.add_result({"word": "failed"})
+    if _overwrites(ir):
+        channel.add_result({"word": "overwritten"})
+        return
     channel.enter_stage(Stage.BUILD)
     try:
         record = _compared(ir, seed, attempt, item["passes"], channel)
@@ -107,6 +112,12 @@ def _compared(ir: str, seed: int, attempt: int, passes: list[str], channel: Chan
                 results = replace(results, guilty=name, timing=race.timed(other, build))
             return {"ir": ir, "results": results.to_json()}
     return {"word": TIMED}
+
+
+def _overwrites(ir: str) -> bool:
+    """Whether a program makes what it overwrites: the faster build may be the one that leaves that out."""
+    tree = Tree(tvm_api.entry_of(tvm_api.load_ir(ir)))
+    return any(overwrites(tree, loop) for loop in tree.of_type(tvm_api.tirx.For))
 
 
 def _without(module: Any, name: str) -> Function:
