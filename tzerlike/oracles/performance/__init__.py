@@ -16,10 +16,11 @@ from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.results import Ending
 from tzerlike.core.targets import target_options
 from tzerlike.execution.compare.slowdown import slower
-from tzerlike.oracles.protocol import Environment, Probe
+from tzerlike.oracles.protocol import Account, Environment, Probe
 
 HELD = "slower_with"
-"""What a bundle's environment holds: the `pass` without which the program is faster, and which `attempt` at inputs."""
+"""What a bundle's environment holds: the `pass` without which the program is faster, which `attempt` at inputs, and the
+`diff` of what the pass changes first, which bundles of before do not have."""
 
 
 def judge_performance(case: Case, observation: Observation) -> Finding | None:
@@ -49,9 +50,15 @@ def _check(environment: Environment) -> None:
         raise UserError(f"environment.{HELD} has no pass or no attempt")
 
 
+def _account(finding: Signed, seen: Observation, environment: Environment) -> Account:
+    held = environment[HELD]
+    return Account(place=held["pass"], diff=str(held.get("diff", "")))
+
+
 PROBE = Probe(
     "speed",
     "tzerlike.oracles.performance.examiner",
     _owns,
-    check=_check,
+    _account,
+    _check,
 )

@@ -22,6 +22,7 @@ from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_api, tvm_passes
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import UNASKED
+from tzerlike.systems.program_diff import program_diff
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.odd.repetition import overwrites
@@ -64,7 +65,7 @@ def _looked(ask: Ask, case: Case, how: Mapping[str, Any]) -> Look:
     finding = judge_performance(large, Observation(Exit.OK, Stage.DONE, results=results))
     if finding is None:
         return Look(word=TIMED)
-    held = {HELD: {"pass": results.guilty, "attempt": results.attempts}}
+    held = {HELD: {"pass": results.guilty, "attempt": results.attempts, "diff": last["diff"]}}
     return Look((finding,), TIMED, held=held, archive=evidence_for(large, results).archive)
 
 
@@ -110,7 +111,9 @@ def _compared(ir: str, seed: int, attempt: int, passes: list[str], channel: Chan
             results = race.judged(other, build)
             if results.defined:
                 results = replace(results, guilty=name, timing=race.timed(other, build))
-            return {"ir": ir, "results": results.to_json()}
+            turn = next(turn for turn in trail.turns if turn.name == name)
+            diff = program_diff(name, turn.before, turn.after)
+            return {"ir": ir, "results": results.to_json(), "diff": diff}
     return {"word": TIMED}
 
 
