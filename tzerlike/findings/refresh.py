@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -85,9 +84,6 @@ _TOLD = {
 }
 """What a culprit pass does, where the report has said already in what way."""
 
-_TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
-"""The target among the attributes of a function, long and seldom changed."""
-
 _MOST_LINES = 20
 """Of a program that a pass leaves as it was, or dies in: a reader has the program itself."""
 
@@ -120,7 +116,7 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
         what, detail = f"after it {RULES[rule][1].partition(', or ')[0]}", place
     changed = CHANGED in bisection.diff
     diff = bisection.diff if changed or len(bisection.diff.splitlines()) <= _MOST_LINES else ""
-    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, _TARGET.sub(r"\1...", diff))
+    return Guilt(bisection.guilty, f"{what} ({detail})" if detail else what, diff)
 
 
 def _shown_by_both(bundle: Bundle) -> bool:

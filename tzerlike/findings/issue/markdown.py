@@ -49,6 +49,9 @@ _SHORT_DIFF = 12
 """Lines of a diff whose long lines are shown for the most part."""
 _MESSAGE_LINES = 10
 
+_TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
+"""The target among the attributes of a function, long and seldom changed."""
+
 _LOSSY = "TVM prints this program as below, but parsing that text does not give the program back."
 
 _NOT_COMPILED = "The CUDA source that TVM generates does not compile:"
@@ -323,6 +326,7 @@ def _guilt(guilt: Guilt) -> list[str]:
     if guilt.diff:
         by = "it" if guilt.change else code(guilt.guilty)
         what = f"before and after {by}" if CHANGED in guilt.diff else f"that {by} is given"
-        width = 200 if len(guilt.diff.splitlines()) > _SHORT_DIFF else 600
-        lines += ["", f"The program {what}:", "", *fenced(cut(guilt.diff, _DIFF_LINES, width), "diff")]
+        diff = _TARGET.sub(r"\1...", guilt.diff)
+        width = 200 if len(diff.splitlines()) > _SHORT_DIFF else 600
+        lines += ["", f"The program {what}:", "", *fenced(cut(diff, _DIFF_LINES, width), "diff")]
     return lines
