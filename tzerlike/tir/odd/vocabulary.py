@@ -36,7 +36,7 @@ _REVIEWED = frozenset((
     *(f"{kind} in For.min" for kind in ("TensorLoad", "arithmetic")), "For.min by another variable",
     *(f"{kind} in Let" for kind in ("number", "Var", "TensorLoad", "arithmetic", "call", "Cast")),
     *(f"Let {form}" for form in ("in BufferStore.value", "in arithmetic", "of int", "of float")),
-    "Var in Bind.value", "Cast in choice", "Var in Ramp",
+    "Var in Bind.value", "Cast in choice", "Var in Ramp", "Ramp in Cast",
     "SBlock at the top",
     *(f"{stmt} in While" for stmt in ("Evaluate", "For")),
     "Thread in Unrolled", "Thread.extent by For",

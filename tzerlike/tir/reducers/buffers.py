@@ -9,6 +9,7 @@ from typing import Any
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import (
     array_items,
+    function_with,
     is_buffer,
     is_variable,
     params_of,
@@ -38,14 +39,42 @@ from tzerlike.tir.tree import Site, Tree
 
 
 def without_buffers(tree: Tree) -> Iterator[Make]:
-    """Leave out buffers with all that is done with them, several at a time, and numbers that are parameters."""
+    """Leave out buffers with all that is done with them, several at a time, and numbers that are parameters; of one
+    input its sizes stay, or the indices that are read."""
     buffers = buffers_of(tree)
     for start, stop in spans(len(buffers)):
         yield partial(without, tree, (), buffers[start:stop])
+    for param in filter(is_buffer, params_of(tree.func)):
+        if list(shape_variables(param)):
+            yield partial(_sizes_alone, tree, param)
+        yield partial(_without_input, tree, param)
     for var, values in _numbers(tree):
         for value in values:
             if (constant := number(scalar_type(var), value)) is not None:
                 yield partial(_with_number, tree, var, constant)
+
+
+def _without_input(tree: Tree, buffer: Any) -> Any:
+    """The function with the last index of what is read of a parameter in place of that; None where it is written."""
+    if any(key(site.node.buffer) == key(buffer) for site in tree.of_type(tirx.BufferStore)):
+        return None
+
+    def change(site: Site, node: Any) -> Any:
+        if type(node) is not tvm.ir.TensorLoad or key(source_of(node)) != key(buffer) or not node.indices:
+            return node
+        index = array_items(node.indices)[-1]
+        return index if dtype_of(index) == site.dtype else tirx.Cast(site.dtype, index)
+
+    return without(Tree(tree.rewrite(change)), (), [buffer])
+
+
+def _sizes_alone(tree: Tree, buffer: Any) -> Any:
+    """The function with the sizes of a parameter as parameters in its place, those that no other parameter defines."""
+    func = without(tree, (), [buffer])
+    left = params_of(func)
+    known = {key(var) for param in left for var in (shape_variables(param) if is_buffer(param) else [param])}
+    sizes = {key(var): var for var in shape_variables(buffer) if key(var) not in known}
+    return function_with(func, func.body, params=[*sizes.values(), *left])
 
 
 def _numbers(tree: Tree) -> list[tuple[Any, tuple[int, ...]]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
+from itertools import combinations
 from typing import Any
 
 from tzerlike.core.shrink import spans
-from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, tirx, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, structural_equal, tirx, type_of
 from tzerlike.tir.node import is_nop, key, loop_with, seq, substitute, variables_in
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.expressions import is_constant
@@ -223,17 +224,37 @@ def _without_dialect(tree: Tree) -> Any:
 
 
 def smaller_blocks(tree: Tree) -> Iterator[Make]:
-    """Blocks with fewer variables, each replaced by what it is bound to or by the start of its domain; data-parallel
-    variables; shorter domains."""
+    """Blocks with fewer variables, each replaced by what it is bound to, by the start of its domain or by another one;
+    data-parallel variables; shorter domains."""
     for site in tree.of_type(s_tir.SBlockRealize):
         iter_vars = array_items(site.node.block.iter_vars)
         if len(iter_vars) > 1:
             yield partial(_without_iter_vars, tree, site, range(len(iter_vars)), bound=True)
+        for kept, gone in combinations(range(len(iter_vars)), 2):
+            if _alike(iter_vars[kept], iter_vars[gone]):
+                yield partial(_as_one_axis, tree, site, kept, gone)
         for place in range(len(iter_vars)):
             yield partial(_without_iter_vars, tree, site, (place,), bound=False)
             yield partial(_without_iter_vars, tree, site, (place,), bound=True)
             for shorter in extents_below(iter_vars[place].dom.extent):
                 yield partial(_shortened, tree, site, place, shorter)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two variables of a block run through the same numbers in the same manner."""
+    same = structural_equal(one.dom, other.dom) and str(type_of(one.var)) == str(type_of(other.var))
+    return same and int(one.iter_type) == int(other.iter_type)
+
+
+def _as_one_axis(tree: Tree, site: Site, kept: int, gone: int) -> Any:
+    """The function with one variable of a block in the place of another."""
+    axes, bindings = array_items(site.node.block.iter_vars), array_items(site.node.iter_values)
+    one, other = axes[kept].var, axes[gone].var
+    left = [place for place in range(len(axes)) if place != gone]
+    fewer = block_with(site.node.block, refresh=False, iter_vars=[axes[place] for place in left])
+    block = block_with(substitute(fewer, {key(other): one}))
+    realize = s_tir.SBlockRealize([bindings[place] for place in left], site.node.predicate, block)
+    return tree.replace(site, realize)
 
 
 def axes_with_rounds(tree: Tree) -> Iterator[Make]:
