@@ -104,7 +104,7 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     ):
         return None
     what = told or bisection.what + bisection.where * (not _shown_by_both(bundle))
-    if bisection.reduced != reduced:
+    if not bisection.of(bundle.stored.case.id, reduced=reduced):
         return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
     rule, _, place = detail.partition(": ")

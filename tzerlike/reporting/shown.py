@@ -140,6 +140,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
             ("baseline build", _with_short_bound(str(seen.results.baseline))),
         ]
     bisection = read_bisection(path)
+    shown = with_texts and bisection is not None and bisection.of(stored.case.id, reduced=best != path)
     blamed = (bisection.guilty if bisection is not None else "") or (seen.results.guilty if seen.results else "")
     # The printer and the parser of TVMScript are no passes, and the title names them.
     culprit = blamed or ("" if seen.stage is Stage.TEXT else seen.culprit)
@@ -154,7 +155,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         program=_program(best) if with_texts else "",
         reduced=best != path,
         guilty=bisection.line() if bisection is not None else "",
-        diff=_clipped(bisection.diff) if bisection is not None and with_texts else "",
+        diff=_clipped(bisection.diff) if shown and bisection is not None else "",
         tier=tier_of(whole, record),
         culprit=cut(culprit, 1, 200),
     )

@@ -18,6 +18,7 @@ from tzerlike.core.results import ARBITRARY, Ending, Ran, Rejection, Results, Ti
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
+from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Guilt
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 
@@ -181,11 +182,11 @@ def test_what_misled_a_pass_is_named_with_what_it_is_wrong_about() -> None:
     assert found.results is not None
     led = replace(found.results, guilty="FlattenBuffer", misled=("sym.iter_map_simplify", "(1 - i) % 2", "i % -2 * -1"))
     words = (
-        " The cause is the pass `FlattenBuffer`. It goes by `sym.iter_map_simplify`, which is wrong: "
-        "that makes `i % -2 * -1` of `(1 - i) % 2`."
+        " The cause is the pass `FlattenBuffer`. Behind that is `sym.iter_map_simplify`, which wrongly turns "
+        "`(1 - i) % 2` into `i % -2 * -1`."
     )
     assert words in report(subject("wrong-code", replace(found, results=led)))
-    assert "It goes by" not in report(subject("wrong-code", replace(found, results=replace(led, misled=()))))
+    assert "Behind that" not in report(subject("wrong-code", replace(found, results=replace(led, misled=()))))
 
 
 def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
@@ -536,6 +537,12 @@ def test_what_it_takes_to_show_a_finding_is_said(
     case = Case("{}", tuple(map(PassSpec, passes)), config)
     told = replace(subject("crash", Observation(Exit.CRASH, stage, "SIGSEGV")), case=case, tier=tier)
     assert report(told).strip().endswith(f"Reproduced in 2 of 2 runs. {words}")
+
+
+def test_a_pass_that_changes_its_input_is_not_said_to_do_so_to_a_user() -> None:
+    seen = Observation(Exit.OK, Stage.DONE, offences=(Offence("immutability", "tirx.P", "changed", "main"),))
+    told = replace(subject("invalid-ir", seen), case=Case("{}"), tier=1, test=f"def test_x():\n    {UNCHANGED}\n")
+    assert report(told).strip().endswith("The pass is one of the default pipeline.")
 
 
 MANY = ("tirx.A", "tirx.B", "tirx.C", "tirx.D", "tirx.E", "tirx.F")

@@ -106,7 +106,7 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     undefined = replace(guilty(bundle), change=Change.UNDEFINED, detail="race: B[0] = 1")
     write_bisection(bundle, replace(undefined, reduced=True))
     assert (
-        "`tirx.StorageRewrite`: after it iterations that may run at once or overlap conflict on an element (B[0] = 1)"
+        "`tirx.StorageRewrite`: after it two iterations that may run at the same time access one element (B[0] = 1)"
         in report_of(bundle)
     )
     write_bisection(bundle, undefined)
@@ -116,6 +116,14 @@ def test_the_guilty_pass_and_the_reduced_program_are_told(bundle: Path) -> None:
     before = (bundle / "report.md").read_bytes()
     refresh_report(bundle)
     assert (bundle / "report.md").read_bytes() == before
+
+
+def test_a_diff_of_a_case_that_was_made_smaller_since_is_not_shown(bundle: Path) -> None:
+    write_bisection(bundle, replace(guilty(bundle), case=Case("{}").id))
+    assert "```diff\n-a" in report_of(bundle)
+    write_bisection(bundle, replace(guilty(bundle), case=Case("another").id))
+    text = report_of(bundle)
+    assert "```diff" not in text and "`tirx.StorageRewrite`: after it" in text
 
 
 def test_the_verdict_is_told_without_what_the_report_says_elsewhere(bundle: Path) -> None:

@@ -98,6 +98,16 @@ def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str)
     assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
 
 
+def test_a_literal_that_only_its_own_dtype_holds_is_said_to_be_of_that() -> None:
+    how = "the parser raises"
+    said = "error: Check failed: (a <= b) is false: Literal value 1e+39 exceeds maximum of float32\n"
+    said += f" 9 |  f({50 * '1'})\n   |  {53 * '^'}"
+    told = subject("ice-on-valid", Observation(Exit.OK, Stage.TEXT, f"no\n{said}", how), ("roundtrip", how, "x"))
+    titled = "[Bug][TIR] TVMScript is not parsed back: {} exceeds maximum of float32"
+    assert headline(replace(told, script="A[0] = T.float64(1e39)")) == titled.format("T.float64")
+    assert headline(replace(told, script="A[0] = T.float32(1e39)")) == titled.format("Literal")
+
+
 @pytest.mark.parametrize(
     ("shape", "piece", "said"),
     [
@@ -454,6 +464,16 @@ def main(A: T.Buffer((1,), "int32")):
 """
 
 
+TWO_IN_A_LOOP = """\
+def main(A: T.Buffer((2,), "int32")):
+    for i in range(2):
+        with T.sblock("a"):
+            A[i] = 1
+        with T.sblock("b"):
+            A[i] = 2
+"""
+
+
 @pytest.mark.parametrize(
     ("script", "on"),
     [
@@ -465,6 +485,8 @@ def main(A: T.Buffer((1,), "int32")):
             " on a block with a match_buffer",
         ),
         (NESTED.replace('with T.sblock("row"):', "for i in range(2):").format(""), ""),
+        (TWO_IN_A_LOOP, " on a loop over two blocks"),
+        (TWO_IN_A_LOOP.replace('        with T.sblock("b")', 'for j in range(2):\n    with T.sblock("b")'), ""),
         ("def main():\n    T.evaluate(0)\n", ""),
     ],
 )

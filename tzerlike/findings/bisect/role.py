@@ -85,7 +85,7 @@ def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> 
         found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
-        found = replace(found, build=build, reduced=reduced is not None)
+        found = replace(found, build=build, reduced=reduced is not None, case=case.id)
         write_bisection(whole.path, found)
     return shows, seen
 

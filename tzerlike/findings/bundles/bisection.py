@@ -28,7 +28,7 @@ class Bisection:
     begun, from 0; None where it was found by building without it, or is no pass. `change` is what it does, `detail`
     says so in words, `deed` for comparison (Walk.deed), `difference` is the first element that is another behind
     it. `diff` is the TIR before and after it, as a unified diff, or the TIR that a pass failed on. `reduced` says
-    that all this is of the reduced case.
+    that all this is of the reduced case, `case` is the id of the case, "" where a bisection of before has none.
     """
 
     signature: Text
@@ -42,6 +42,11 @@ class Bisection:
     diff: Text = ""
     reduced: bool = False
     deed: tuple[Text, ...] = ()
+    case: Text = ""
+
+    def of(self, case: str, *, reduced: bool) -> bool:
+        """Whether all this is of a case, which may be the reduced one of its bundle."""
+        return self.reduced == reduced and self.case in ("", case)
 
     def to_json(self) -> dict[str, Any]:
         return _SCHEMA.stamped(asdict(self))

@@ -47,6 +47,8 @@ def headline(subject: Subject) -> str:
             seen.results.guilty if seen.results else account.place
         )
         due = f" ({account.place or due_to(culprit, subject.case)})" if culprit and culprit != DEFAULT_PIPELINE else ""
+        if due and seen.results is not None and seen.results.misled:
+            due = f"{due[:-1]}, {short_name(seen.results.misled[0])})"
         ran = blamed(subject)
         text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
     elif seen.origin is not None:
@@ -92,6 +94,8 @@ def _of_text(headline: str, script: str) -> str:
     stated, _, piece = headline.partition(": ")
     if read := bare_buffer(piece.rpartition(" = ")[2], script):
         return f"{stated}: {read}[0] of shape (1,) is printed as {read}"
+    if "T.float64(" in script:
+        headline = re.sub(r"\bLiteral (?:value \S+ )?(?=exceeds m\w+ of float32)", "T.float64 ", headline)
     stored = bare_buffer(piece, script)
     return headline + (f" for {stored} of shape (1,)" if stored else "")
 

@@ -105,7 +105,7 @@ def results_in_words(subject: Subject) -> list[str]:
         text += f" The cause is {_culprit(results.guilty)}."
     if results.misled:
         by, given, made = results.misled
-        text += f" It goes by {code(by)}, which is wrong: that makes {code(made)} of {code(given)}."
+        text += f" Behind that is {code(by)}, which wrongly turns {code(given)} into {code(made)}."
     return [text]
 
 

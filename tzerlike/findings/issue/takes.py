@@ -64,6 +64,8 @@ def takes(subject: Subject) -> str:
         lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
         if case.passes and not lifted:
             return "The passes are those of a pipeline that TVM ships."
+        if UNCHANGED in subject.test:
+            return "The pass is one of the default pipeline."
         return f"The default pipeline with default options{lifted} shows it."
     if only_with(subject):
         return ""

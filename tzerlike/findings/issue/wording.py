@@ -148,6 +148,8 @@ def unusual_block(script: str) -> str:
     if len(blocks) == 2 and len(blocks[0]) < len(blocks[1]):
         inside = re.search(r"with T\.init\(\):\s+with T\.sblock", script)
         return " on a block in T.init()" if inside else " on a nested block"
+    if len(blocks) == 2 and re.search(r"^( *)for .*\n\1    with .*\n(?:\1     .*\n)+\1    with ", script, re.MULTILINE):
+        return " on a loop over two blocks"
     if len(blocks) == 1 and "T.match_buffer(" in script:
         return " on a block with a match_buffer"
     under_loop = re.search(r"^ *for ", script, re.MULTILINE)

@@ -37,7 +37,7 @@ RULES: Mapping[str, tuple[Verdict, str]] = {
     "cast-range": (Verdict.UNDEFINED, "a value is cast to an integer dtype that has no such value"),
     "out-of-bounds": (Verdict.UNDEFINED, "an index is outside of the shape of its buffer"),
     "uninitialised": (Verdict.UNDEFINED, "an element is read before it is written"),
-    "race": (Verdict.UNDEFINED, "iterations that may run at once or overlap conflict on an element"),
+    "race": (Verdict.UNDEFINED, "two iterations that may run at the same time access one element"),
     "assume": (Verdict.UNDEFINED, "an assumption does not hold"),
     "assert": (Verdict.UNDEFINED, "an assertion does not hold"),
     "negative-extent": (Verdict.UNDEFINED, "a loop or a buffer has a negative extent"),
