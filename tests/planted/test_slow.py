@@ -194,6 +194,12 @@ def test_what_is_overwritten_is_not_timed() -> None:
     assert examiner.look(ask, made(Case(program(text)))) == Look(word="overwritten")
 
 
+def test_memory_of_a_gpu_is_not_timed() -> None:
+    text = PROGRAM.replace("    for i in", '    S = T.alloc_buffer((8,), scope="shared")\n    for i in', 1)
+    text = text.replace("B[k, j]", "B[k, j]\n                S[j] = S[j] + C[i, j]")
+    assert examiner.look(ask, made(Case(program(text)))) == Look(word="memory of a GPU")
+
+
 @pytest.mark.long
 def test_the_script_of_a_bundle_times_both_builds(tmp_path: Path) -> None:
     """The pass that it is about does nothing here."""

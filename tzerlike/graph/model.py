@@ -22,6 +22,9 @@ TensorNumber = Annotated[int, Meta(ge=0, le=1 << 20)]
 
 MANY = Meta(max_length=1 << 16)
 
+PLAINEST = ("negative", "logical_not", "add")
+"""Operators of which there is least to say, the plainest first: reductions put them in the place of others."""
+
 Attribute = None | bool | int | float | Text | Annotated[tuple[int | float, ...], MANY]
 
 

@@ -204,7 +204,7 @@ def _variable(name: str) -> Any:
 def _cast(builder: Any, tensor: Any, *, to_variables: bool) -> Any:
     """The same tensor, its type checked at run time, if so by way of one whose extents are variables."""
     kind = tvm_api.type_of(tensor)
-    if to_variables:
+    if to_variables and kind.ndim:
         extents = [_variable(f"k{axis}") for axis in range(kind.ndim)]
         tensor = builder.match_cast(tensor, _relax.TensorType(extents, kind.dtype))
     return builder.match_cast(tensor, kind)

@@ -13,15 +13,15 @@ import msgspec
 from tzerlike.core.errors import UserError
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.evolve import MODEL_LIMITS
-from tzerlike.graph.model import CLOSURES, Attribute, Model, Origin, TensorType, Vertex
+from tzerlike.graph.generate import random_model
+from tzerlike.graph.menu import Menu
+from tzerlike.graph.model import CLOSURES, PLAINEST, Attribute, Model, Origin, TensorType, Vertex
+from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import fewer_variables, with_extent, with_those_of
-
-PLAINEST = ("negative", "logical_not", "add")
-"""Operators of which there is least to say, the plainest first."""
 
 _CLOSURE, _MAKER = CLOSURES
 
@@ -118,6 +118,22 @@ def fewer_dimensions(model: Model) -> Iterator[Model]:
                         msgspec.structs.replace(s, type=kind) if n == at else s for n, s in enumerate(model.sources)
                     ]
                     yield from _retyped(model, sources, {})
+
+
+def redrawn_call(model: Model) -> Iterator[Model]:
+    """Another call of the only operator of a model, on few dimensions of small extents: dimensions and the attributes
+    that name them go only together."""
+    if len(model.vertices) == 1 and not model.variables:
+        menu = Menu([ROWS[model.vertices[0].row]])
+        for rank in range(1, _RANKS):
+            limits = SizeLimits(rank=rank, extent=2, elements=1 << rank)
+            for seed in range(_DRAWS):
+                found = random_model(Random(seed), 1, menu, limits)
+                if len(found.vertices) == 1:
+                    yield found
+
+
+_RANKS, _DRAWS = 4, 6
 
 
 def fewer_inputs(model: Model) -> Iterator[Model]:

@@ -154,7 +154,15 @@ def _is_bare(one: VaryingExtent) -> bool:
 
 
 def _may_vary(model: Model, rows: Mapping[str, Specification]) -> bool:
-    return not wrong_symbols(model, rows) and has_inferred_shapes(model, rows)
+    return not wrong_symbols(model, rows) and _varies_freely(model, rows) and has_inferred_shapes(model, rows)
+
+
+def _varies_freely(model: Model, rows: Mapping[str, Specification]) -> bool:
+    """Whether the variables may each be one more than in the first run as well: those of its runs may all happen to be
+    multiples of what an extent has to be a multiple of."""
+    more = [(values[0] + 1,) for values in model.variables]
+    extents = {one.extent: _value(one, more, 0) for one in model.written}
+    return _run(replace(model, variables=(), written=()), rows, extents) is not None
 
 
 def _with_relations(model: Model, dice: Dice) -> Model:

@@ -438,7 +438,10 @@ def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None
         (CONCAT, f"TypeError: {'no ' * 14}axis of that", f"P on concat: {'no ' * 14}axis of that"),
         (CONCAT, "TypeError: concat wants an axis", "P fails: concat wants an axis"),
         (CONCAT, f"TypeError: {'too long ' * 6}for that", "P on concat: too long"),
-        (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.abs(y)", "TypeError: no", "P fails: no"),
+        (f"{CONCAT}{CONCAT.replace('concat', 'add')}R.negative(y)", "TypeError: no", "P fails on concat: no"),
+        (f"{CONCAT}{CONCAT.replace('concat', 'tan')}R.abs(y)", "TypeError: no", "P fails: no"),
+        (f'{CONCAT}x: R.Tensor((), dtype="float16")', "TypeError: no", "P fails on concat in float16: no"),
+        ("@R.function(private=True)\nR.negative(y)", "TypeError: no", "P fails on a private function: no"),
         (f"{CONCAT}{CONCAT.replace('concat', 'nn.pad')}R.abs(y)", "TypeError: no", "P fails on nn.pad: no"),
     ],
 )

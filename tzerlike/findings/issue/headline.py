@@ -24,6 +24,7 @@ from tzerlike.findings.issue.wording import (
     reason,
     symbolic_thread,
     unusual_block,
+    unusual_dtype,
 )
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
@@ -77,7 +78,8 @@ def headline(subject: Subject) -> str:
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
-    told = text.replace(" fails: ", f" fails{_on_operators(subject)}: ", 1)
+    within = unusual_dtype(subject.script) if subject.case.harness == GRAPH else ""
+    told = text.replace(" fails: ", f" fails{_on_operators(subject)}{within and f' in {within}'}: ", 1)
     named = title(
         label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
     )
@@ -124,6 +126,8 @@ def _on_operators(subject: Subject) -> str:
         if makes_closures(subject.script):
             return " on a closure"
         named = called_operators(subject.script)
+        if not named and "(private=True)" in subject.script:
+            return " on a private function"
     elif made := _MADE.match(inner):
         named = [made[1]]
     elif subject.seen.pass_name and "::" in inner:

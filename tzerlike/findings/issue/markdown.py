@@ -34,6 +34,7 @@ from tzerlike.findings.issue.wording import (
     bound,
     brief,
     compiler_words,
+    makes_closures,
     pasted,
     short_numbers,
     without_addresses,
@@ -151,9 +152,9 @@ def _second_reading(subject: Subject) -> str:
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
     if subject.case.harness == GRAPH:
-        return "it is well-typed and well-formed" + (
-            ", and compiles without the passes that are run before the default pipeline" if subject.case.passes else ""
-        )
+        without = "without the passes that are run before the default pipeline"
+        compiles = "with `LambdaLift` in front of the default pipeline" if makes_closures(subject.script) else without
+        return f"it is well-typed and well-formed{f', and compiles {compiles}' * bool(subject.case.passes)}"
     if seen.exit is Exit.OK:
         return "it is defined on its inputs, and its optimized build compiles"
     support = seen.rejection.support if seen.rejection is not None else ""

@@ -10,6 +10,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from tzerlike.graph.model import PLAINEST
+
 _LONG_NUMBER = 10
 _DIGITS = 6
 _ALL_DIGITS = 17
@@ -160,14 +162,26 @@ _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]
 _NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
 """What TVMScript calls that computes nothing."""
 
+_USUAL_DTYPES = frozenset(("float32", "int32", "int64", "bool"))
+
 
 def called_operators(script: str) -> list[str]:
-    """The operators that a model calls, where it calls one or two; else those with a namespace, where there are few."""
-    found = list(dict.fromkeys(name for name in _OPERATOR.findall(script) if name not in _NO_OPERATORS))
+    """The operators that a model calls, where it calls one or two; else those with a namespace, where there are few.
+
+    Those that reductions put in the place of any do not count.
+    """
+    nothing = _NO_OPERATORS.union(PLAINEST)
+    found = list(dict.fromkeys(name for name in _OPERATOR.findall(script) if name not in nothing))
     for named in (found, [name for name in found if "." in name]):
         if len(named) <= _FEW_NAMES:
             return named
     return []
+
+
+def unusual_dtype(script: str) -> str:
+    """The dtype of tensors in a model that few models have, where there is one such; "" where not."""
+    found = set(re.findall(r'R\.Tensor\(.*?dtype="(\w+)"', script)) - _USUAL_DTYPES
+    return found.pop() if len(found) == 1 else ""
 
 
 def brief(baseline: str) -> str:

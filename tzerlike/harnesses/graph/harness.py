@@ -135,6 +135,7 @@ class GraphHarness(CaseHarness):
         "fewer-outputs": _of_models(smaller.fewer_outputs),
         "smaller-extents": _of_models(smaller.smaller_extents),
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
+        "redrawn-call": _of_models(smaller.redrawn_call),
         "fewer-inputs": _of_models(smaller.fewer_inputs),
         "simpler-attributes": _of_models(smaller.simpler_attributes),
         "plainer-dtypes": _of_models(smaller.plainer_dtypes),

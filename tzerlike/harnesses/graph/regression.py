@@ -14,7 +14,7 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Stage
+from tzerlike.core.observation import Offence, Stage
 from tzerlike.core.results import Difference
 from tzerlike.core.targets import target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
@@ -25,7 +25,7 @@ from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.stored import GRADIENT
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.passes import ZERO, build_source, completed, step_source
+from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, completed, step_source
 from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
@@ -33,6 +33,9 @@ from tzerlike.passes.naming import short_name
 _TYPE_VARIABLE = re.compile(r'^\w+ = TypeVar\("\w+"\)\n', re.MULTILINE)
 _AS_IT_IS = "mod = Module\n"
 """What there is to do with a model that has no constants, before its passes run."""
+
+_NAMED_FOR_ONCE = re.compile(r"^mod = Module\n((?:resource\..*\n)?(?:mod|built) = .*)\bmod\b")
+"""What is made of the module at once, which needs no other name for it."""
 
 _INLINE = 64
 """Elements that a test lists; of a larger output it looks at the first one that is wrong."""
@@ -85,22 +88,15 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         return _file(finding, program, "".join(statements))
 
     if finding.kind == "invalid-ir":
-        (offence,) = finding.observation.offences
-        count = [spec.name for spec in case.passes].index(offence.pass_name)
-        last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
-        held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
-        ways = (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
+        count, ways = _breach(case, finding.observation.offences[0])
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
-    plain = _plain_build(case, completed(case.passes, model), "Module" if start == _AS_IT_IS else "mod")
-    build = plain or _under(case, completed(case.passes, model), f"built = {build_source(case.passes, 'mod')}\n")
-    named = "" if "(Module" in plain else _AS_IT_IS
-    if not named:
-        start = ""
+    passes = completed(case.passes, model)
+    build = _plain_build(case, passes) or _under(case, passes, f"built = {build_source(case.passes, 'mod')}\n")
     others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
     if finding.kind == "oom":
         build = _LIMITED + build
     if finding.kind in ("crash", "ice-on-valid", "oom"):
-        return Regression(written(start, build), written(named, build, program=others))
+        return Regression(written(start, build), written(_AS_IT_IS, build, program=others))
     results = finding.observation.results
     if finding.kind != "wrong-code" or results is None:
         return Regression()
@@ -114,7 +110,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
         runs = range(RUNS if model.variables else 1)
         run = "".join(ran(inputs_source(model, case, number), 0) for number in runs)
         other = ran('    np.zeros(3, "float32"),\n', 0)
-        return Regression(written(start, build, run), written(named, build, other, program=others))
+        return Regression(written(start, build, run), written(_AS_IT_IS, build, other, program=others))
     wanted, cure, check = _comparison(expected, difference)
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
 
@@ -122,15 +118,29 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
 def applied_test(finding: Finding, model: Model, script: str) -> Regression:
     """Return the test of passes by themselves, an empty one where more than that may be at work in a failure."""
     case, config = finding.case, finding.case.config
-    alone = finding.kind in ("crash", "ice-on-valid") and finding.observation.stage is Stage.PASSES
-    if not alone or config.options or config.disabled_passes:
+    fails = finding.kind in ("crash", "ice-on-valid") and finding.observation.stage is Stage.PASSES
+    if not (fails or finding.kind == "invalid-ir") or config.options or config.disabled_passes:
         return Regression()
     number, _ = run_of(finding, model)
     start = _module(model, sources_source(model, case, number))
+
+    def written(body: str, program: str) -> str:
+        return _file(finding, program, (start if program == script else _AS_IT_IS) + body)
+
+    if finding.kind == "invalid-ir":
+        count, ways = _breach(case, finding.observation.offences[0])
+        steps = "".join(step_source(spec, "mod") for spec in case.passes[:count])
+        return Regression(*(written(steps + way, script) for way in ways))
     steps = "".join(step_source(spec, "mod") for spec in case.passes)
-    from_module = re.sub(r"\bmod\b(?! =)", "Module", steps, count=1)
-    body = from_module if start == _AS_IT_IS else start + steps
-    return Regression(_file(finding, script, body), _file(finding, _OTHER_MODEL, from_module))
+    return Regression(written(steps, script), written(steps, _OTHER_MODEL))
+
+
+def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
+    """The place of the pass that does what it may not, and statements that show it; then those without the pass."""
+    count = [spec.name for spec in case.passes].index(offence.pass_name)
+    last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
+    held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
+    return count, (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
 
 
 def _denied(wrong: str) -> str:
@@ -150,15 +160,16 @@ def _module(model: Model, values: Sequence[str]) -> str:
     return f'constants = {{\n{"".join(constants)}}}\nmod = relax.transform.BindParams("main", constants)(Module)\n'
 
 
-def _plain_build(case: Case, passes: Sequence[PassSpec], module: str) -> str:
-    """The build of `module` in one line, where it takes no more than a target; "" where it does."""
-    if any(step_source(spec, "mod") for spec in passes) or case.config.options or case.config.disabled_passes:
+def _plain_build(case: Case, passes: Sequence[PassSpec]) -> str:
+    """The build of `mod` in a line, or two, where it takes no more than a target; "" where it does."""
+    steps = "".join(step_source(spec, "mod") for spec in passes)
+    if case.config.options or case.config.disabled_passes or (steps and tuple(passes) != (LIFTED,)):
         return ""
     options = target_options(case.target)
     target = python_source(options["kind"] if set(options) == {"kind"} else options)
     if not target.startswith('"'):
         target = f"tvm.target.Target({target})"
-    return f"built = {build_source(case.passes, module).replace('target', f'target={target}', 1)}\n"
+    return f"{steps}built = {build_source(case.passes, 'mod').replace('target', f'target={target}', 1)}\n"
 
 
 def _under(case: Case, passes: Sequence[PassSpec], last: str) -> str:
@@ -205,6 +216,7 @@ def _file(finding: Finding, script: str, body: str) -> str:
         guilty = seen.offences[0].pass_name
     name = snake_case(short_name(guilty)) or "build"
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
+    body = _NAMED_FOR_ONCE.sub(r"\1Module", body)
     used = {
         "np": "import numpy as np",
         "base64": "import base64",

@@ -26,6 +26,7 @@ from tzerlike.systems.program_diff import program_diff
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.odd.repetition import overwrites
+from tzerlike.tir.reducers.program import buffers_of
 from tzerlike.tir.tree import Tree
 
 ONE_IN = 32
@@ -35,6 +36,9 @@ TIMED = "timed"
 """What comes of a look where a clock has been read: no word depends on what it said."""
 
 _CONFIG = ContextConfig()
+
+_SCOPES = ("", "global", "local")
+"""Memory that a CPU has; what stands for any other costs time, whatever pass makes little of it."""
 
 
 def wants(made: Made) -> bool:
@@ -84,8 +88,13 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
             return
         ir, attempt = large.ir, large.attempt
     channel.add_result({"word": "failed"})
-    if _overwrites(ir):
+    tree = Tree(tvm_api.entry_of(tvm_api.load_ir(ir)))
+    if any(overwrites(tree, loop) for loop in tree.of_type(tvm_api.tirx.For)):
+        # The faster build may be the one that leaves that out.
         channel.add_result({"word": "overwritten"})
+        return
+    if any(str(tvm_api.type_of(buffer).storage_scope) not in _SCOPES for buffer in buffers_of(tree)):
+        channel.add_result({"word": "memory of a GPU"})
         return
     channel.enter_stage(Stage.BUILD)
     try:
@@ -115,12 +124,6 @@ def _compared(ir: str, seed: int, attempt: int, passes: list[str], channel: Chan
             diff = program_diff(name, turn.before, turn.after)
             return {"ir": ir, "results": results.to_json(), "diff": diff}
     return {"word": TIMED}
-
-
-def _overwrites(ir: str) -> bool:
-    """Whether a program makes what it overwrites: the faster build may be the one that leaves that out."""
-    tree = Tree(tvm_api.entry_of(tvm_api.load_ir(ir)))
-    return any(overwrites(tree, loop) for loop in tree.of_type(tvm_api.tirx.For))
 
 
 def _without(module: Any, name: str) -> Function:
