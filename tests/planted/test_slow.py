@@ -196,7 +196,9 @@ def test_what_is_overwritten_is_not_timed() -> None:
 
 def test_memory_of_a_gpu_is_not_timed() -> None:
     text = PROGRAM.replace("    for i in", '    S = T.alloc_buffer((8,), scope="shared")\n    for i in', 1)
-    text = text.replace("B[k, j]", "B[k, j]\n                S[j] = S[j] + C[i, j]")
+    text = text.replace(
+        "C[i, j] = C[i, j] + A[i, k] * B[k, j]", "S[j] = B[k, j]\n                C[i, j] = C[i, j] + S[j]"
+    )
     assert examiner.look(ask, made(Case(program(text)))) == Look(word="memory of a GPU")
 
 
