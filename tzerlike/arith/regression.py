@@ -29,6 +29,15 @@ def at(expression):
     return int(known.simplify(expression))
 """
 
+_COMPILED = """\
+def at(expression):
+    A = tirx.decl_buffer(({count},), "{dtype}")
+    main = tirx.PrimFunc([A], tirx.BufferStore(A, expression, [tirx.Ramp(0, 1, {count})]))
+    values = tvm.runtime.tensor(np.zeros({count}, "{dtype}"))
+    tvm.compile(main.with_attr("global_symbol", "main"), target="llvm")["main"](values)
+    return values.numpy().tolist()
+"""
+
 _INSIDE = """\
 def inside(value, interval):
     low, high = interval.min_value, interval.max_value
@@ -50,11 +59,15 @@ def analysis_regression_test(
     if wrong is not None:
         # TVM's own answer to what the expression is there may be as wrong, or none.
         number = evaluate(problem.roots[0], wrong.assignment)
-        if isinstance(number, int) and "at(expr)" in question:
-            value = f"value = {number}{_where(wrong.assignment)}"
+        compiled = _compiles(problem, question)
+        if "at(expr)" in question and (isinstance(number, int) or (compiled and isinstance(number, tuple))):
+            written = number if isinstance(number, int) else list(number)
+            value = f"value = {written}{_where(wrong.assignment)}"
             question = question.replace("at(expr)", "value")
         asks = "at(" in question or "inside(" in question
-        if asks and not _folds(problem):
+        if asks and compiled:
+            helpers = [_COMPILED.format(count=lanes(problem.root.dtype), dtype=problem.root.dtype.partition("x")[0])]
+        elif asks and not _folds(problem):
             outside = EVALUATOR.strip("\n") + f"\n\n\nAT = {dict(wrong.assignment)!r}\n\n\n{_VALUE_AT}"
         elif asks:
             helpers = list(_helpers(problem, dict(wrong.assignment), question))
@@ -69,9 +82,10 @@ def analysis_regression_test(
         *helpers,
         _alarm(finding.kind, limits) + "\n".join((*told, question)),
     ]
-    imports = ["from tvm import tirx", *(["import signal"] if finding.kind == "hang" else [])]
+    used = {"np.": "import numpy as np", "signal.": "import signal"}
+    imports = [line for name, line in used.items() if any(name in part for part in body)]
     name = f"{check}_{_PROBLEMS.get(finding.kind, 'memory')}"
-    return pytest_file(name, body, imports, [outside])
+    return pytest_file(name, body, ["from tvm import tirx", *imports], [outside])
 
 
 def _where(assignment: Mapping[str, int]) -> str:
@@ -92,6 +106,13 @@ def _folds(problem: Problem) -> bool:
         for root in problem.roots
         for node in walk(root)
     )
+
+
+def _compiles(problem: Problem, question: str) -> bool:
+    """Whether machine code says what a vector is: it depends on nothing, and is of numbers that memory has."""
+    root = problem.root
+    plain = lanes(root.dtype) > 1 and bits(root.dtype) >= 8 and not root.dtype.startswith("bool")
+    return plain and not problem.variables and not problem.constraints and "inside(" not in question
 
 
 def _helpers(problem: Problem, assignment: dict[str, int], question: str) -> Iterator[str]:
