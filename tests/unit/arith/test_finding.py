@@ -45,3 +45,17 @@ def test_the_right_value_is_a_number_in_a_test_of_a_wrong_answer(name: str) -> N
     exec(text, scope)
     with pytest.raises(AssertionError):
         scope[f"test_{name}_wrong_answer"]()  # type: ignore[operator]
+
+
+def test_machine_code_says_what_a_vector_is() -> None:
+    """The simplifier takes the quotients of a ramp that starts below zero for a ramp."""
+    two = const(2, "int32")
+    ramp, lanes = Expr("Ramp", "int32x2", (const(-1, "int32"), two)), Expr("Broadcast", "int32x2", (two,))
+    problem = Problem((), (Expr("Div", "int32x2", (ramp, lanes)),))
+    outcome = run_analysis(Table.of(problem), CHECKS["rewrite_simplify"])
+    text = analysis_regression_test(Signed("wrong-code", ("x",)), "rewrite_simplify", problem, outcome, LIMITS)
+    assert "value = [0, 0]  # of expr\n" in text and len(text.splitlines()) < 30
+    scope: dict[str, object] = {"__name__": "loaded"}
+    exec(text, scope)
+    with pytest.raises(AssertionError):
+        scope["test_rewrite_simplify_wrong_answer"]()  # type: ignore[operator]
