@@ -18,7 +18,7 @@ import pytest
 from tests.data.toy_harness.tzerlike_lists import PASSES, ListHarness
 from tests.puzzles.conftest import LIMITS, served
 from tzerlike.campaign import reducing
-from tzerlike.campaign.reducing import REDUCING_SHARE, Reductions
+from tzerlike.campaign.reducing import Reductions
 from tzerlike.campaign.state import ToReduce, WorkerState
 from tzerlike.core.archive import no_arrays
 from tzerlike.core.case import Case, PassSpec, Provenance
@@ -205,7 +205,7 @@ def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Pat
     most = 0
     for pairs in range(1, 200):
         before, campaign.state.pairs = campaign.state.reducing, pairs
-        assert before < REDUCING_SHARE * pairs + 16
+        assert before < ListHarness.reducing_share * pairs + 16
         campaign.reductions.go_on()
         most = max(most, campaign.state.reducing - before)
     assert 0 < most <= 16

@@ -40,12 +40,9 @@ from tzerlike.findings.sufficing import sufficing
 from tzerlike.oracles import judged, make_oracles
 from tzerlike.plugins import harness_named
 
-REDUCING_SHARE = 0.25
-"""Candidates that are tried, at most, for each case of the campaign itself, where what comes first is of the first
-tier, is a bundle that nobody has reduced, or is to be compared with bundles."""
-
-_FINE_SHARE = 0.1
-"""The same where it is a bundle of the second tier that was reduced roughly."""
+_FINE_SHARE = 0.4
+"""The part of what may be spent on reductions that is spent while a bundle of the second tier comes first that was
+reduced roughly."""
 
 _PATIENCE = 3
 """Candidates of a reducer in a row that come to nothing before a rough search leaves it."""
@@ -129,7 +126,9 @@ class Reductions:
                 return
             state.to_reduce.sort(key=_turn)
             first = state.to_reduce[0]
-            share = _FINE_SHARE if first.rough and first.tier != FIRST_TIER else REDUCING_SHARE
+            share = self._programs.reducing_share
+            if first.rough and first.tier != FIRST_TIER:
+                share *= _FINE_SHARE
             if state.reducing >= share * state.pairs:
                 return
             cost = self._step()

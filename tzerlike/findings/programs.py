@@ -34,9 +34,14 @@ class CaseSize(Protocol):
 
 
 class Programs(ABC):
-    """The programs of a harness; `reducers` are those of its cases, by name, in the order of the search."""
+    """The programs of a harness; `reducers` are those of its cases, by name, in the order of the search.
+
+    `reducing_share` is how many candidates a campaign tries, at most, for each case of its own, where what comes first
+    is of the first tier, is a bundle that nobody has reduced, or is to be compared with bundles.
+    """
 
     reducers: Mapping[str, Reducer[Case]]
+    reducing_share: float = 0.25
 
     @abstractmethod
     def size(self, case: Case) -> CaseSize:

@@ -123,6 +123,9 @@ class GraphHarness(CaseHarness):
 
     jobs = MappingProxyType({**proof.JOBS, WALK: walk_model})
 
+    reducing_share = 0.5
+    """A candidate has less to build than a case, and one call of it is the rule."""
+
     reducers = {  # noqa: RUF012
         "fewer-passes": fewer_passes,
         "plainer-passes": _plainer_passes,
