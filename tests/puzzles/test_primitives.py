@@ -270,6 +270,30 @@ PADDED = FLAT.replace("A[vi, vj]", "T.if_then_else(vi < 6, A[vi, vj], T.float32(
 CHOSEN = FLAT.replace("A[vi, vj]", "T.if_then_else(vi < 6, T.float32(0), A[vi, vj])")
 
 
+ON_THE_ROOT = program(
+    'A: T.Buffer((1, T.int64(1)), "float32")',
+    """
+with T.sblock("b"):
+    T.writes(A[0, T.int64(0)])
+    A[0, T.int64(0)] = 1.0
+""",
+)
+IN_A_LOOP = program(
+    'A: T.Buffer((4, T.int64(4)), "float32")',
+    """
+for i, j in T.grid(4, T.int64(4)):
+    with T.sblock("b"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.writes(A[vi, vj])
+        A[vi, vj] = 1.0
+""",
+)
+
+
+def turned_around(schedule: Any) -> None:
+    schedule.transform_layout(schedule.get_sblock("b"), ("write", 0), lambda i, j: (j, i))
+
+
 def through_a_cache(schedule: Any) -> None:
     block = schedule.get_sblock("b")
     cached = schedule.cache_read(block, 0, "global")
@@ -284,6 +308,8 @@ def through_a_cache(schedule: Any) -> None:
         (FLAT, through_a_cache, "match padding pattern"),
         (CHOSEN, through_a_cache, "match padding pattern"),
         (PADDED, through_a_cache, ""),
+        (ON_THE_ROOT, turned_around, "`transform_layout` does not operate on the root block"),
+        (IN_A_LOOP, turned_around, ""),
         (BY_TILES, lambda s: s.cache_write(s.get_sblock("b"), 0, "local"), ""),
     ],
 )

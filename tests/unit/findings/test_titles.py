@@ -22,7 +22,7 @@ def test_a_title_says_of_which_dtypes_the_indices_of_a_buffer_are() -> None:
         "Schedule.transform_layout fails: Buffer index T.int64(1) has dtype int64, but previous index for the same "
         "buffer access used index type int32"
     )
-    assert title("TIR", said) == "[Bug][TIR] Schedule.transform_layout: a buffer is indexed by int32 and int64"
+    assert title("TIR", said) == "[Bug][TIR] Schedule.transform_layout fails on indices of int32 and int64"
 
 
 def test_a_title_says_which_buffer_is_missing_from_a_signature() -> None:
@@ -489,7 +489,12 @@ def main(A: T.Buffer((2,), "int32")):
         ),
         (NESTED.replace('with T.sblock("row"):', "for i in range(2):").format(""), ""),
         (TWO_IN_A_LOOP, " on a loop over two blocks"),
-        (TWO_IN_A_LOOP.replace('        with T.sblock("b")', 'for j in range(2):\n    with T.sblock("b")'), ""),
+        (
+            TWO_IN_A_LOOP.replace(
+                '        with T.sblock("b")', '        for j in range(2):\n            with T.sblock("b")'
+            ),
+            "",
+        ),
         ("def main():\n    T.evaluate(0)\n", ""),
     ],
 )

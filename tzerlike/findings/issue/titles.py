@@ -34,8 +34,8 @@ _SYMBOLIC = r"(?!-?\d)[^,()]*(?:\((?:[^()]|\([^()]*\))*\))?[^,()]*"
 
 _SHORTER = (
     (
-        r"Buffer index .* has dtype (\w+), but previous index for the same buffer access used index type (\w+)",
-        r"a buffer is indexed by \2 and \1",
+        r"(?: fails)?: Buffer index .* dtype (\w+), but previous index for .* access used index type (\w+)",
+        r" fails on indices of \2 and \1",
     ),
     (r" leaves ill-formed Relax that .*", " leaves ill-formed Relax"),
     (r" type mismatch: expected .*, given (\S+)$", r" type mismatch: given \1"),

@@ -144,10 +144,14 @@ def makes_closures(script: str) -> bool:
     return len(depths) > 1
 
 
+_NESTED = re.compile(r'^( *)with T\.sblock\("(?!root").*\n(?:\1 +.*\n)*?\1 +with T\.sblock\(', re.MULTILINE)
+"""A block inside of another one."""
+
+
 def unusual_block(script: str) -> str:
     """What is unusual about the one block of a program of TVMScript, or about the two that it has, or ""."""
     blocks = re.findall(r'^( *)with T\.sblock\("(?!root")', script, re.MULTILINE)
-    if len(blocks) == 2 and len(blocks[0]) < len(blocks[1]):
+    if len(blocks) == 2 and _NESTED.search(script):
         inside = re.search(r"with T\.init\(\):\s+with T\.sblock", script)
         return " on a block in T.init()" if inside else " on a nested block"
     if len(blocks) == 2 and re.search(r"^( *)for .*\n\1    with .*\n(?:\1     .*\n)+\1    with ", script, re.MULTILINE):

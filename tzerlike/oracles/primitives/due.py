@@ -1,4 +1,4 @@
-"""Where a primitive has to refuse: blocks that TVM's documentation excludes.
+"""Where a primitive has to refuse: blocks that TVM's documentation excludes, and the root.
 
 An InternalError is a bug there too; but what is due is a ScheduleError, not a result.
 """
@@ -9,17 +9,21 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from tzerlike.oracles.primitives.asked import ASKED
 from tzerlike.systems.tvm_api import array_items, is_variable, structural_walk, tirx, tvm
 from tzerlike.tir.odd.expressions import is_fixed
 
 
 def refusal_due(schedule: Any, primitive: str, arguments: Sequence[Any]) -> str:
     """Return why a primitive has to refuse a call, as a sentence; "" where nothing is known that speaks against it."""
-    asks = _ASKS.get(primitive)
-    if asks is None or not arguments:
+    if not arguments:
         return ""
-    why, excluded = asks
-    return why if excluded(schedule.get(arguments[0]), arguments[1:]) else ""
+    if primitive in _NOT_ON_THE_ROOT and schedule.get_sref(arguments[0]).parent is None:
+        return f"`{primitive}` does not operate on the root block"
+    excluded = _EXCLUDED.get(primitive)
+    if excluded is None or not excluded(schedule.get(arguments[0]), arguments[1:]):
+        return ""
+    return f"the documentation of `{primitive}` excludes the block that it is called on: “{ASKED[primitive]}”"
 
 
 def _has_other_variables(block: Any, arguments: Sequence[Any]) -> bool:
@@ -61,22 +65,15 @@ def _among(var: Any, others: Sequence[Any]) -> bool:
     return any(var.same_as(other) for other in others)
 
 
-_DOCUMENTED = "the documentation of `{}` excludes the block that it is called on: “{}”"
+_NOT_ON_THE_ROOT = frozenset(
+    (
+        "cache_index", "cache_inplace", "cache_read", "cache_write", "compute_inline", "pad_einsum", "reindex",
+        "reverse_compute_inline", "rolling_buffer", "transform_layout",
+    )
+)  # fmt: skip
+"""Primitives that say so themselves of a root block that is else as they want it."""
 
-_ASKS: Mapping[str, tuple[str, Callable[[Any, Sequence[Any]], bool]]] = MappingProxyType(
-    {
-        "reverse_compute_inline": (
-            _DOCUMENTED.format(
-                "reverse_compute_inline",
-                "the indices of each `BufferLoad` on the RHS are all distinct atomic variables, and no variables other "
-                "than those indexing variables are allowed in the statement",
-            ),
-            _has_other_variables,
-        ),
-        "decompose_padding": (
-            _DOCUMENTED.format("decompose_padding", "The input block is a block which match padding pattern."),
-            _pads_nothing,
-        ),
-    }
+_EXCLUDED: Mapping[str, Callable[[Any, Sequence[Any]], bool]] = MappingProxyType(
+    {"reverse_compute_inline": _has_other_variables, "decompose_padding": _pads_nothing}
 )
-"""By the names of primitives; what is quoted is python/tvm/s_tir/schedule/schedule.py of TVM."""
+"""Whether a block is not as its primitive asks for."""
