@@ -278,16 +278,6 @@ with T.sblock("b"):
     A[0, T.int64(0)] = 1.0
 """,
 )
-IN_A_LOOP = program(
-    'A: T.Buffer((4, T.int64(4)), "float32")',
-    """
-for i, j in T.grid(4, T.int64(4)):
-    with T.sblock("b"):
-        vi, vj = T.axis.remap("SS", [i, j])
-        T.writes(A[vi, vj])
-        A[vi, vj] = 1.0
-""",
-)
 
 
 def turned_around(schedule: Any) -> None:
@@ -309,7 +299,6 @@ def through_a_cache(schedule: Any) -> None:
         (CHOSEN, through_a_cache, "match padding pattern"),
         (PADDED, through_a_cache, ""),
         (ON_THE_ROOT, turned_around, "`transform_layout` does not operate on the root block"),
-        (IN_A_LOOP, turned_around, ""),
         (BY_TILES, lambda s: s.cache_write(s.get_sblock("b"), 0, "local"), ""),
     ],
 )
