@@ -98,6 +98,27 @@ def test_a_title_says_what_does_not_come_back(how: str, message: str, told: str)
     assert headline(subject("ice-on-valid", seen, ("roundtrip", how, "x"))) == f"[Bug][TIR] {told}"
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides", "words"),
+    [
+        ("T.int64(1),", "1,", "raises InternalError on int64 shape and int32 strides"),
+        ("2, 4", "T.int64(4), T.int64(1)", "raises InternalError on int32 shape and int64 strides"),
+        ("2, 4", "4, 1", "fails: check arg.ty() == value.ty()"),
+        ("2, T.int64(4)", "4, 1", "fails: check arg.ty() == value.ty()"),
+    ],
+)
+def test_a_title_says_where_shape_and_strides_differ(shape: str, strides: str, words: str) -> None:
+    seen = Observation(
+        Exit.REJECTED,
+        Stage.BUILD,
+        "InternalError: Check failed: (arg.ty() == value.ty()) is false:",
+        "tirx.MakePackedAPI",
+    )
+    script = f'def main(A: T.Buffer(({shape}), "float32", strides=({strides}))):\n    T.evaluate(0)\n'
+    told = replace(subject("ice-on-valid", seen), script=script)
+    assert headline(told) == f"[Bug][TIR] MakePackedAPI {words}"
+
+
 def test_a_literal_that_only_its_own_dtype_holds_is_said_to_be_of_that() -> None:
     how = "the parser raises"
     said = "error: Check failed: (a <= b) is false: Literal value 1e+39 exceeds maximum of float32\n"

@@ -18,6 +18,7 @@ from tzerlike.findings.issue.wording import (
     first_line,
     huge_extent,
     makes_closures,
+    mixed_strides,
     most_called,
     never_computed,
     rare_names,
@@ -85,7 +86,7 @@ def headline(subject: Subject) -> str:
     )
     # Why something fails comes before what it fails on.
     named = named if ": " in named else title(label, text, short)
-    block = _on_block(subject) if kind == "ice-on-valid" else ""
+    block = (_on_block(subject) or mixed_strides(subject.script)) if kind == "ice-on-valid" else ""
     if block and block not in named and _says_little(named, reason(seen.refusal)):
         return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)
     return named

@@ -182,6 +182,18 @@ def called_operators(script: str) -> list[str]:
     return []
 
 
+_STRIDED = re.compile(r"T\.Buffer\(\(([^()]*(?:\([^()]*\)[^()]*)*)\),[^\n]*?strides=\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+
+
+def mixed_strides(script: str) -> str:
+    """Of which dtypes the shape and the strides of a buffer are, where these differ."""
+    for parts in _STRIDED.findall(script):
+        shape, strides = ({"int64" if "int64" in one else "int32" for one in part.split(", ")} for part in parts)
+        if len(shape) == len(strides) == 1 and shape != strides:
+            return f" on {shape.pop()} shape and {strides.pop()} strides"
+    return ""
+
+
 def unusual_dtype(script: str) -> str:
     """The dtype of tensors in a model that few models have, where there is one such; "" where not."""
     found = set(re.findall(r'R\.Tensor\(.*?dtype="(\w+)"', script)) - _USUAL_DTYPES

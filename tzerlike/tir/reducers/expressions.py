@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from math import copysign, inf
 from operator import add, mul, sub
 from typing import Any
 
@@ -152,8 +153,14 @@ def smaller_numbers(tree: Tree) -> Iterator[Make]:
             if nearer > 0 or site.role != "extent":
                 yield partial(_numbered, tree, site, nearer)
     for site in tree.of_type(tirx.FloatImm):
-        for simple in (0.0, 1.0):
+        value = float(site.node.value)
+        powers = (copysign(10.0**power, value) for power in _POWERS if 10.0**power < abs(value) < inf)
+        for simple in (0.0, 1.0, *powers):
             yield partial(tree.replace, site, tirx.FloatImm(site.dtype, simple))
+
+
+_POWERS = (1, 4, 16, 39, 128)
+"""Of ten: the fourth is the first one that float32 has not."""
 
 
 def _everywhere(tree: Tree, old: int, new: int) -> Any:
