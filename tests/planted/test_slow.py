@@ -170,6 +170,7 @@ def test_a_program_of_a_campaign_is_made_large_and_its_slow_pass_named(monkeypat
     assert (finding.kind, finding.parts) == ("slow-code", (PASS,))
     assert PROBE.owns(finding, finding.observation, look.held)
     PROBE.check(look.held)
+    assert f"--- before {PASS}\n+++ after {PASS}" in PROBE.account(finding, finding.observation, look.held).diff
     assert examiner.look_again(ask, finding.case, look.held).shows(finding)
     monkeypatch.undo()
     assert not examiner.look_again(ask, finding.case, look.held).findings, "the pass is mended"

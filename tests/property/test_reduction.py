@@ -16,7 +16,7 @@ from tzerlike.core.shrink import Outcome, Task, search
 from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
-from tzerlike.tir.order import Size, size_of
+from tzerlike.tir.order import Size, rough_size_of, size_of
 from tzerlike.tir.reducers.catalogue import PROGRAM, REDUCERS
 from tzerlike.tir.reducers.program import program_of
 from tzerlike.tir.seeds import builtin_seeds
@@ -372,6 +372,14 @@ def test_hardly_a_change_is_refused_by_constructors() -> None:
     assert {name: said for name, said in refused.items() if len(said) * 10 > made[name]} == {}
 
 
+def of_text(text: str) -> Case:
+    return Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
+
+
+def texts_of(start: Case, reducer: str) -> list[str]:
+    return [script(one) for attempt in REDUCERS[reducer](start) if (one := attempt()) is not None]
+
+
 WIDE = """
 @T.prim_func
 def main(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
@@ -417,6 +425,36 @@ def test_a_parameter_takes_the_place_of_memory_that_is_allocated() -> None:
     assert filled is not None and only is not None
     assert "C[v] = A[v]" in script(filled)
     assert "A[v]" not in script(only) and "D[v] = C[v]" in script(only), "the block that fills it goes with the memory"
+
+
+READ = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer(("n",), "float32"), B: T.Buffer((4, 4), "float32")):
+    n = T.int32()
+    for i, j in T.grid(n, 4):
+        with T.sblock("b"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj]
+"""
+
+
+def test_one_axis_takes_the_place_of_another_that_is_alike() -> None:
+    alike, shorter = (of_text(READ.replace("T.grid(n", f"T.grid({extent}")) for extent in (4, 2))
+    assert any("B[vi, vi] = A[vi]" in text for text in texts_of(alike, "smaller-blocks"))
+    assert not any("B[vi, vi]" in text for text in texts_of(shorter, "smaller-blocks"))
+
+
+def test_of_a_parameter_its_sizes_stay_or_the_indices_that_are_read() -> None:
+    made = texts_of(of_text(READ), "without-buffers")
+    assert any('def main(n: T.int32, B: T.Buffer((4, 4), "float32"))' in text for text in made), made
+    read = [text for text in made if 'B[vi, vj] = T.Cast("float32", vj)' in text]
+    assert read and all("A:" not in text for text in read)
+
+
+def test_where_numbers_have_to_be_large_only_their_length_counts() -> None:
+    long, hardly, half = (of_text(WIDE.replace("(4)", f"({number})")) for number in (4000, 3999, 2000))
+    assert size_of(half) < size_of(hardly) < size_of(long)
+    assert rough_size_of(half) < rough_size_of(long) == rough_size_of(hardly)
 
 
 def test_dimensions_go_with_their_strides() -> None:
