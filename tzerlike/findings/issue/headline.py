@@ -16,6 +16,7 @@ from tzerlike.findings.issue.wording import (
     bare_buffer,
     called_operators,
     first_line,
+    has_mixed_shape,
     huge_extent,
     makes_closures,
     mixed_strides,
@@ -86,6 +87,8 @@ def headline(subject: Subject) -> str:
     )
     # Why something fails comes before what it fails on.
     named = named if ": " in named else title(label, text, short)
+    if has_mixed_shape(subject.script):
+        named = named.replace(" on indices of ", " on a shape of ")
     block = (_on_block(subject) or mixed_strides(subject.script)) if kind == "ice-on-valid" else ""
     if block and block not in named and _says_little(named, reason(seen.refusal)):
         return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)

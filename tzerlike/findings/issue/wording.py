@@ -182,6 +182,7 @@ def called_operators(script: str) -> list[str]:
     return []
 
 
+_SHAPED = re.compile(r"T\.Buffer\(\(([^()]*(?:\([^()]*\)[^()]*)*)\),")
 _STRIDED = re.compile(r"T\.Buffer\(\(([^()]*(?:\([^()]*\)[^()]*)*)\),[^\n]*?strides=\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
@@ -192,6 +193,11 @@ def mixed_strides(script: str) -> str:
         if len(shape) == len(strides) == 1 and shape != strides:
             return f" on {shape.pop()} shape and {strides.pop()} strides"
     return ""
+
+
+def has_mixed_shape(script: str) -> bool:
+    """Whether some extents of a buffer are of int64 and others are not."""
+    return any(len({"int64" in one for one in shape.split(", ") if one}) > 1 for shape in _SHAPED.findall(script))
 
 
 def unusual_dtype(script: str) -> str:

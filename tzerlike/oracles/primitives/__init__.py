@@ -18,7 +18,6 @@ from tzerlike.core.observation import Exit, Observation, Stage, message_template
 from tzerlike.core.refused import refusal_in
 from tzerlike.oracles.ill_typed import expected_of, wrong_at, wrong_in_words
 from tzerlike.oracles.internal_error import of_error
-from tzerlike.oracles.primitives.asked import ASKED
 from tzerlike.oracles.protocol import Account, Environment, Probe
 from tzerlike.passes.naming import short_name
 
@@ -60,13 +59,11 @@ def _account(finding: Signed, seen: Observation, environment: Environment) -> Ac
     if seen.exit is Exit.REJECTED:
         said = _ADDRESSES.sub("", seen.message.partition("\n")[0])
         raised = " ".join(said.split()).rstrip(" :")
-        asked = ASKED.get(short_name(seen.pass_name), "")
-        kept = f" The block is what its documentation asks for: “{asked.rstrip('.')}”." * bool(asked)
         due, error = str(environment.get(DUE, "")), refusal_in(seen.message).error or "another error"
         return replace(
             shown,
             headline=f"{seen.pass_name}: {error}, not ScheduleError" if due else "",
-            expected=f"A `ScheduleError`: {due}." if due else f"The primitive works or raises a `ScheduleError`.{kept}",
+            expected=f"A `ScheduleError`: {due}." if due else "The primitive works or raises a `ScheduleError`.",
             actual=f"raises `{raised}` in the last of these calls:",
         )
     (offence,) = seen.offences

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.oracles.primitives.asked import ASKED
 from tzerlike.systems.tvm_api import array_items, is_variable, structural_walk, tirx, tvm
+from tzerlike.tir.node import key
 from tzerlike.tir.odd.expressions import is_fixed
 
 
@@ -20,13 +20,19 @@ def refusal_due(schedule: Any, primitive: str, arguments: Sequence[Any]) -> str:
         return ""
     if primitive in _NOT_ON_THE_ROOT and schedule.get_sref(arguments[0]).parent is None:
         return f"`{primitive}` does not operate on the root block"
-    excluded = _EXCLUDED.get(primitive)
-    if excluded is None or not excluded(schedule.get(arguments[0]), arguments[1:]):
-        return ""
-    return f"the documentation of `{primitive}` excludes the block that it is called on: “{ASKED[primitive]}”"
+    for asked, excluded in _EXCLUDED.get(primitive, ()):
+        if excluded(schedule.get(arguments[0])):
+            return f"the documentation of `{primitive}` excludes the block that it is called on: “{asked}”"
+    return ""
 
 
-def _has_other_variables(block: Any, arguments: Sequence[Any]) -> bool:
+def _has_other_buffers(block: Any) -> bool:
+    return any(
+        len({key(region.source) for region in array_items(regions)}) != 1 for regions in (block.reads, block.writes)
+    )
+
+
+def _has_other_variables(block: Any) -> bool:
     store = block.body
     if type(store) is not tirx.BufferStore:
         return True
@@ -47,7 +53,7 @@ def _has_other_variables(block: Any, arguments: Sequence[Any]) -> bool:
     return not plain or any(_among(axis, used) and not _among(axis, indexing) for axis in axes)
 
 
-def _pads_nothing(block: Any, arguments: Sequence[Any]) -> bool:
+def _pads_nothing(block: Any) -> bool:
     store = block.body
     if type(store) is not tirx.BufferStore:
         return True
@@ -73,7 +79,20 @@ _NOT_ON_THE_ROOT = frozenset(
 )  # fmt: skip
 """Primitives that say so themselves of a root block that is else as they want it."""
 
-_EXCLUDED: Mapping[str, Callable[[Any, Sequence[Any]], bool]] = MappingProxyType(
-    {"reverse_compute_inline": _has_other_variables, "decompose_padding": _pads_nothing}
+_ONE_BUFFER = "The block is a complete non-root block, which only produces and consumes one buffer"
+_DISTINCT_VARIABLES = (
+    "the indices of each `BufferLoad` on the RHS are all distinct atomic variables, and no variables other than those "
+    "indexing variables are allowed in the statement"
 )
-"""Whether a block is not as its primitive asks for."""
+
+_EXCLUDED: Mapping[str, Sequence[tuple[str, Callable[[Any], bool]]]] = MappingProxyType(
+    {
+        "reverse_compute_inline": (
+            (_ONE_BUFFER, _has_other_buffers),
+            (_DISTINCT_VARIABLES, _has_other_variables),
+        ),
+        "decompose_padding": (("The input block is a block which match padding pattern.", _pads_nothing),),
+    }
+)
+"""What is asked of blocks, and whether one is otherwise, by the names of primitives; what is quoted is
+python/tvm/s_tir/schedule/schedule.py of TVM."""
