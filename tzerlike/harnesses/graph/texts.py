@@ -22,6 +22,7 @@ from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import GRADIENT, model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
+from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import in_short, source_program
@@ -161,13 +162,20 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
     repro = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
-    test = regression_test(finding, model, program.source, wrong)
+
+    def written(source: str) -> str:
+        alone = applied_test(finding, model, source)
+        built = regression_test(finding, model, source, wrong)
+        return proved(executor, alone, finding.case) or proved(executor, built, finding.case)
+
     if finding.kind == "oom":
         # What takes all memory is not tried: a child has less than the limit of its test.
-        text = test.text
+        text = regression_test(finding, model, program.source, wrong).text
     else:
-        alone = applied_test(finding, model, program.source)
-        text = proved(executor, alone, finding.case) or proved(executor, test, finding.case)
+        shortest = shortest_source(finding, model, program.source)
+        if shortest != program.source and (text := written(shortest)):
+            return Texts(f"{lines}\n\n{shortest}\n", repro, text)
+        text = written(program.source)
     return Texts(f"{lines}\n\n{program.shown}\n", repro, text)
 
 

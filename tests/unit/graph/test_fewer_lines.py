@@ -1,0 +1,105 @@
+"""Lines of TVMScript that go as long as TVM fails in the same words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.harnesses.graph.failing import shortest_source
+from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
+from tzerlike.harnesses.graph.program import in_short, source_program
+
+SCALAR = TensorType((), "float32")
+
+MODEL = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x0: R.Tensor((), dtype="float32"), x1: R.Tensor((1,), dtype="float32")):
+        with R.dataflow():
+            @R.function
+            def lv(p0: R.Tensor((), dtype="float32")):
+                with R.dataflow():
+                    lv_1 = R.negative(p0)
+                    gv = lv_1
+                    R.output(gv)
+                return gv
+
+            lv1 = lv(x0)
+            lv2 = R.softmax(x1, axis=0)
+            gv = lv1, lv2
+            R.output(gv)
+        return gv
+"""
+
+
+@pytest.mark.parametrize(
+    ("needed", "left"),
+    [
+        (
+            [
+                r"R.softmax\(",
+                "return (gv|R.softmax)",
+                r"(?s)(gv = lv1, lv2|gv = lv2|return lv2|(return|gv =) R.softmax)",
+            ],
+            """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x1: R.Tensor((1,), dtype="float32")):
+        return R.softmax(x1)
+""",
+        ),
+        (
+            [r"def lv\(", r"lv\(x0\)"],
+            """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x0: R.Tensor((), dtype="float32")):
+        @R.function
+        def lv(p0: R.Tensor((), dtype="float32")):
+            return p0
+
+        return lv(x0)
+""",
+        ),
+    ],
+)
+def test_what_no_failure_takes_goes(needed: list[str], left: str) -> None:
+    found = with_fewer_lines(MODEL, lambda text: "fails" * all(re.search(part, text) for part in needed))
+    assert found == left
+
+
+def test_what_all_of_it_takes_or_nothing_fails_on_stays_as_it_is() -> None:
+    assert with_fewer_lines(MODEL, lambda text: "fails" * (text.strip() == MODEL.strip())) == MODEL
+    assert with_fewer_lines(MODEL, lambda text: "") == MODEL
+
+
+def test_a_failure_in_other_words_is_another_one() -> None:
+    """A function that only returns its argument fails otherwise here, so its body stays."""
+    found = with_fewer_lines(MODEL, lambda text: "one" if "R.negative(" in text else "other")
+    assert "R.negative(" in found and "R.softmax" not in found
+
+
+def shortest(row: str, message: str, passes: tuple[PassSpec, ...] = (), kind: TensorType = SCALAR) -> str:
+    model = Model((Origin(kind),), (Vertex(row, (0,), {}, (kind,)),), (1,))
+    stage = Stage.PASSES if passes else Stage.BUILD
+    case = Case(model_text(model), passes, harness="graph")
+    finding = Finding("ice-on-valid", ("x",), case, Observation(Exit.REJECTED, stage, message))
+    program = source_program(model)
+    assert program is not None
+    return shortest_source(finding, model, in_short(program).source)
+
+
+def test_tvm_fails_on_the_shorter_text_as_well() -> None:
+    """Code generation has no arc tangent of half floats, and one of others."""
+    half = shortest("atan", "InternalError: unknown intrinsic", kind=TensorType((), "float16"))
+    assert "dataflow" not in half and half.rstrip().endswith("return R.atan(x0)")
+    single = shortest("atan", "InternalError: unknown intrinsic")
+    assert "dataflow" in single, "nothing fails"

@@ -1,0 +1,82 @@
+"""How TVM fails on a model that is given as source: in which words, in a child."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from tzerlike.core.case import PassSpec
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import ILL_FORMED, Stage, message_template
+from tzerlike.graph.model import Model
+from tzerlike.graph.relax import relax_accepts, relax_objection
+from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
+from tzerlike.harnesses.graph.passes import LIFTED, completed, made_pass
+from tzerlike.processes.forked import in_child
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+
+_NAMES = re.compile(r"\b(?:lv|gv|[a-z])\d*(?:_\d+)?\b")
+"""Variables of a model, in what TVM says of one."""
+
+
+def shortest_source(finding: Finding, model: Model, source: str) -> str:
+    """Return source of a module on which TVM fails as on that of a model, in the same words, with fewer lines.
+
+    The source as it is where it fails otherwise than by an exception, or by leaving an ill-formed module.
+    """
+    seen = finding.observation
+    raises = finding.kind == "ice-on-valid" and seen.stage in (Stage.PASSES, Stage.BUILD)
+    breaks = finding.kind == "invalid-ir" and seen.offences[0].check == ILL_FORMED
+    if not (raises or breaks) or any(one.kind == "constant" for one in model.sources) or "@I.ir_module" not in source:
+        return source
+    return in_child(lambda: with_fewer_lines(source, lambda text: _failure(finding, model, text)))[0] or source
+
+
+def _failure(finding: Finding, model: Model, source: str) -> str:
+    """How TVM fails on the module of a source; "" where that is none that is well-formed."""
+    try:
+        module = ask_compiler(lambda: tvm_api.parse_script(source))
+    except CompilerRefused:
+        return ""
+    return _run(finding, model, module) if relax_accepts(module) else ""
+
+
+def _run(finding: Finding, model: Model, module: Any) -> str:
+    """How the passes and the build of a finding fail on a module; "" where they do not, or where it takes no passes."""
+    stage, failed = finding.observation.stage, ""
+    steps = completed(finding.case.passes, model) if stage is Stage.BUILD else finding.case.passes
+    try:
+        passed = _passed(finding, steps, module)
+        if finding.kind == "invalid-ir":
+            failed = "" if relax_accepts(passed) else relax_objection(passed)
+        elif stage is Stage.BUILD:
+            _build(finding, passed)
+    except CompilerRefused as refusal:
+        failed = refusal.message
+    return _NAMES.sub("v", message_template(failed)) if failed and _compiles(finding, module) else ""
+
+
+def _passed(finding: Finding, passes: Sequence[PassSpec], module: Any) -> Any:
+    with tvm_build.target_of(finding.case.target), tvm_passes.pass_context(finding.case.config, []):
+        for spec in passes:
+            module = ask_compiler(partial(made_pass(spec), module))
+    return module
+
+
+def _build(finding: Finding, module: Any) -> None:
+    target = tvm_build.target_of(finding.case.target)
+    with target, tvm_passes.pass_context(finding.case.config, []):
+        ask_compiler(lambda: tvm_api.part("relax").build(module, target))
+
+
+def _compiles(finding: Finding, module: Any) -> bool:
+    """Whether a module compiles without the passes that are said to fail, where there are such."""
+    try:
+        if finding.case.passes and finding.kind != "invalid-ir":
+            _build(finding, _passed(finding, (LIFTED,), module))
+    except CompilerRefused:
+        return False
+    return True

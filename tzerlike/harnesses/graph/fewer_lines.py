@@ -1,0 +1,125 @@
+"""TVMScript of a model without the lines that its failure does not take.
+
+A model has a dataflow block and a tuple of outputs in each function, and each of its calls is one of an operator. Its
+text can do without: lines go as long as TVM fails in the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+_MOST = 60
+"""Texts that are tried."""
+
+_LONGEST = 60
+"""Lines of a text that is worth it: a longer one is not reduced."""
+
+_DATAFLOW = re.compile(r"( *)with R\.dataflow\(\):$")
+_BINDING = re.compile(r"( *)(\w+) = (.+)$")
+_FUNCTION = re.compile(r"( *)def (\w+)\((.*)\):$")
+_PARAMETER = re.compile(r'\w+: R\.Tensor\(\(.*?\), dtype="\w+"\)')
+_KEYWORD = re.compile(r', \w+=(?:"[^"]*"|[\w.-]+|\[[^\]]*\]|\([^()]*\))')
+_COPY = re.compile(r"R\.(?:negative|logical_not)\((\w+)\)$")
+
+
+def with_fewer_lines(source: str, failure: Callable[[str], str]) -> str:
+    """Return the source without what `failure` is the same without, which says how TVM fails on a source."""
+    lines, wanted, tried = source.splitlines(), failure(source), 0
+    if not wanted or len(lines) > _LONGEST:
+        return source
+    found: list[str] | None = lines
+    while found is not None:
+        lines, found = found, None
+        for shorter in _shorter(lines):
+            tried += 1
+            if tried > _MOST:
+                break
+            if failure("\n".join(shorter)) == wanted:
+                found = shorter
+                break
+    return "\n".join(lines) + "\n" * source.endswith("\n")
+
+
+def _shorter(lines: list[str]) -> Iterator[list[str]]:
+    for place, line in enumerate(lines):
+        if match := _DATAFLOW.match(line):
+            yield _without_dataflow(lines, place, len(match[1]))
+    for place, line in enumerate(lines):
+        if match := _FUNCTION.match(line):
+            yield from _in_functions(lines, place, match)
+    for place, line in enumerate(lines):
+        if match := _BINDING.match(line):
+            yield from _without_binding(lines, place, match)
+        if _BINDING.match(line) or line.lstrip().startswith("return "):
+            yield from ([*lines[:place], plainer, *lines[place + 1 :]] for plainer in _plainer(line))
+
+
+def _without_dataflow(lines: list[str], place: int, indent: int) -> list[str]:
+    """The lines with those of a dataflow block in its place."""
+    stop = _end(lines, place)
+    inner = [line[4:] for line in lines[place + 1 : stop] if not re.match(rf" {{{indent + 4}}}R\.output\(", line)]
+    return [*lines[:place], *inner, *lines[stop:]]
+
+
+def _end(lines: list[str], place: int) -> int:
+    """Where the block that a line begins ends, in front of blank lines."""
+    indent, inner = _indent(lines[place]), enumerate(lines[place + 1 :], place + 1)
+    stop = next((number for number, line in inner if line.strip() and _indent(line) <= indent), len(lines))
+    while not lines[stop - 1].strip():
+        stop -= 1
+    return stop
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _in_functions(lines: list[str], place: int, function: re.Match[str]) -> Iterator[list[str]]:
+    """A function that only returns what it is given, none that nobody calls, and the first one without what it does not
+    use."""
+    stop, inner = _end(lines, place), " " * (len(function[1]) + 4)
+    if not _uses([*lines[:place], *lines[stop:]], function[2]) and function[2] != "main":
+        yield [*lines[: place - 1], *lines[stop:]]
+    parameters = _PARAMETER.findall(function[3])
+    for parameter in parameters:
+        name = parameter.partition(":")[0]
+        body = [f"{inner}return {name}"]
+        if lines[place + 1 : stop] != body:
+            yield [*lines[: place + 1], *body, *lines[stop:]]
+        if function[2] == "main" and not _uses(lines[place + 1 : stop], name):
+            others = ", ".join(other for other in parameters if other != parameter)
+            yield [*lines[:place], f"{function[1]}def main({others}):", *lines[place + 1 :]]
+
+
+def _without_binding(lines: list[str], place: int, binding: re.Match[str]) -> Iterator[list[str]]:
+    """Lines without a name that nothing uses, that is returned or named anew at once, or that is as good as another."""
+    indent, name, value = binding.groups()
+    before, after = lines[:place], lines[place + 1 :]
+    if after and (given := re.match(rf"( *(?:return|\w+ =) ){name}$", after[0])):
+        yield [*before, f"{given[1]}{value}", *after[1:]]
+    scope = next((n for n, line in enumerate(after) if line.strip() and _indent(line) < len(indent)), len(after))
+    if not _uses(after[:scope], name):
+        yield [*before, *after]
+    if copied := _COPY.match(value):
+        renamed = (re.sub(rf"\b{name}\b", copied[1], line) for line in after[:scope])
+        yield [*before, *renamed, *after[scope:]]
+
+
+def _plainer(line: str) -> Iterator[str]:
+    """A line with one item in place of a tuple, without an argument by name, or with one input for another."""
+    _, _, value = line.partition(" = ") if " = " in line else line.partition("return ")
+    start = line.removesuffix(value)
+    found = re.fullmatch(r"\(?(\w+(?:, \w+)*),?\)?", value)
+    if found is not None and "," in value:
+        yield from (f"{start}{item}" for item in found[1].split(", "))
+    if value.startswith("R."):
+        for argument in _KEYWORD.finditer(line):
+            yield line[: argument.start()] + line[argument.end() :]
+        names = list(dict.fromkeys(re.findall(r"(?<=[(, ])[a-z]\w*(?=[,)])", value)))
+        for name in names[1:]:
+            yield start + re.sub(rf"\b{name}\b", names[0], value)
+
+
+def _uses(lines: list[str], name: str) -> bool:
+    return any(re.search(rf"\b{name}\b", line) for line in lines)
