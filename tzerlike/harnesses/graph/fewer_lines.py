@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import dropwhile
 
 _MOST = 60
 """Texts that are tried."""
@@ -80,7 +81,7 @@ def _in_functions(lines: list[str], place: int, function: re.Match[str]) -> Iter
     use."""
     stop, inner = _end(lines, place), " " * (len(function[1]) + 4)
     if not _uses([*lines[:place], *lines[stop:]], function[2]) and function[2] != "main":
-        yield [*lines[: place - 1], *lines[stop:]]
+        yield [*lines[: place - 1], *dropwhile(lambda line: not line.strip(), lines[stop:])]
     parameters = _PARAMETER.findall(function[3])
     for parameter in parameters:
         name = parameter.partition(":")[0]
