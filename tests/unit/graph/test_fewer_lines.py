@@ -9,10 +9,11 @@ import pytest
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
 from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
 from tzerlike.harnesses.graph.program import in_short, source_program
+from tzerlike.harnesses.graph.regression import regression_test
 
 SCALAR = TensorType((), "float32")
 
@@ -103,3 +104,54 @@ def test_tvm_fails_on_the_shorter_text_as_well() -> None:
     assert "dataflow" not in half and half.rstrip().endswith("return R.atan(x0)")
     single = shortest("atan", "InternalError: unknown intrinsic")
     assert "dataflow" in single, "nothing fails"
+
+
+MADE = """\
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def maker0():
+        @R.function
+        def gv(p0: R.Tensor((), dtype="float32")):
+            return R.negative(p0)
+
+        return gv
+
+    @R.function
+    def main(x0: R.Tensor((), dtype="float32")):
+        cls = Module
+        lv1 = cls.maker0()
+        return lv1(x0)
+"""
+
+
+def test_a_function_takes_the_place_of_the_one_that_makes_it() -> None:
+    found = with_fewer_lines(MADE, lambda text: "fails" * ("cls." in text and "return R.negative(p0)" in text))
+    assert found == (
+        """\
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def maker0(p0: R.Tensor((), dtype="float32")):
+        return R.negative(p0)
+
+    @R.function
+    def main(x0: R.Tensor((), dtype="float32")):
+        cls = Module
+        return cls.maker0(x0)
+"""
+    )
+
+
+def test_a_call_that_kills_is_made_alone_in_a_test() -> None:
+    channels = TensorType((1, 3, 2, 2), "float32")
+    call = Vertex("nn.pixel_shuffle", (0,), {"upscale_factor": 1}, (channels,))
+    model = Model((Origin(channels),), (call,), (1,), variables=((3, 4, 5),), written=(VaryingExtent(3, (0,)),))
+    dies = Observation(Exit.CRASH, Stage.LOAD, "SIGSEGV", signal=11)
+    finding = Finding("crash", ("x",), Case(model_text(model), harness="graph"), dies)
+    test = regression_test(finding, model, "", None)
+    assert test.text.count("relax.op.nn.pixel_shuffle(x0") == 1
+    assert 'relax.TensorType([1, n, 2, 2], "float32")' in test.text and "relax.build" not in test.text
+    scope: dict[str, object] = {"__name__": "loaded"}
+    exec(test.cured, scope)
+    scope["test_block_builder_crash"]()  # type: ignore[operator]

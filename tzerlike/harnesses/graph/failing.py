@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from tzerlike.core.case import PassSpec
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import ILL_FORMED, Stage, message_template
+from tzerlike.core.observation import ILL_FORMED, Stage
+from tzerlike.findings.issue.wording import first_line, without_addresses
 from tzerlike.graph.model import Model
 from tzerlike.graph.relax import relax_accepts, relax_objection
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
@@ -17,9 +17,6 @@ from tzerlike.harnesses.graph.passes import LIFTED, completed, made_pass
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-
-_NAMES = re.compile(r"\b(?:lv|gv|[a-z])\d*(?:_\d+)?\b")
-"""Variables of a model, in what TVM says of one."""
 
 
 def shortest_source(finding: Finding, model: Model, source: str) -> str:
@@ -56,7 +53,7 @@ def _run(finding: Finding, model: Model, module: Any) -> str:
             _build(finding, passed)
     except CompilerRefused as refusal:
         failed = refusal.message
-    return _NAMES.sub("v", message_template(failed)) if failed and _compiles(finding, module) else ""
+    return without_addresses(first_line(failed)) if failed and _compiles(finding, module) else ""
 
 
 def _passed(finding: Finding, passes: Sequence[PassSpec], module: Any) -> Any:

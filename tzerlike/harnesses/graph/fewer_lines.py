@@ -82,6 +82,8 @@ def _in_functions(lines: list[str], place: int, function: re.Match[str]) -> Iter
     stop, inner = _end(lines, place), " " * (len(function[1]) + 4)
     if not _uses([*lines[:place], *lines[stop:]], function[2]) and function[2] != "main":
         yield [*lines[: place - 1], *dropwhile(lambda line: not line.strip(), lines[stop:])]
+    if function[3] == "":
+        yield from _called_itself(lines, place, stop, function[2])
     parameters = _PARAMETER.findall(function[3])
     for parameter in parameters:
         name = parameter.partition(":")[0]
@@ -91,6 +93,19 @@ def _in_functions(lines: list[str], place: int, function: re.Match[str]) -> Iter
         if function[2] == "main" and not _uses(lines[place + 1 : stop], name):
             others = ", ".join(other for other in parameters if other != parameter)
             yield [*lines[:place], f"{function[1]}def main({others}):", *lines[place + 1 :]]
+
+
+def _called_itself(lines: list[str], place: int, stop: int, maker: str) -> Iterator[list[str]]:
+    """A function in the place of the one that makes and returns it, where that is called for once."""
+    inner = next((match for line in lines[place + 1 : stop] if (match := _FUNCTION.match(line))), None)
+    called = next((match for line in lines if (match := re.match(rf" *(\w+) = (\w+\.{maker})\(\)$", line))), None)
+    if inner is None or called is None:
+        return
+    first = lines.index(inner[0], place)
+    body = [line[4:] for line in lines[first : _end(lines, first)]]
+    body[0] = body[0].replace(f"def {inner[2]}(", f"def {maker}(")
+    rest = (re.sub(rf"\b{called[1]}\(", f"{called[2]}(", line) for line in lines[stop:] if line != called[0])
+    yield [*lines[:place], *body, *rest]
 
 
 def _without_binding(lines: list[str], place: int, binding: re.Match[str]) -> Iterator[list[str]]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tzerlike.core.errors import Fault
 from tzerlike.graph.bodies import SingleCall, body_of
 from tzerlike.graph.calls import call_source
-from tzerlike.graph.model import Model, VaryingExtent
+from tzerlike.graph.model import Model, VaryingExtent, Vertex
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.harnesses.graph.unsaid import without_defaults
@@ -118,12 +118,7 @@ def building_source(model: Model, *, alone: bool = False) -> str:
     if len(calls) < len(items) or any(one.kind != "input" for one in model.sources):
         return ""
     names = [f"x{number}" for number in range(len(model.types()))]
-    variables = [variable_name(place) for place in range(len(model.variables))]
-    lines = [f'{name} = tirx.Var("{name}", "int64")' for name in variables]
-    lines += [
-        f'x{number} = relax.Var("x{number}", relax.TensorType({_extents(model, one.type.shape)}, "{one.type.dtype}"))'
-        for number, one in enumerate(model.sources)
-    ]
+    lines = _inputs(model)
     taken, given = ", ".join(names[: len(model.sources)]), ", ".join(names[one] for one in model.outputs)
     lines += ["builder = relax.BlockBuilder()", f'with builder.function("main", [{taken}]):']
     lines += ["    with builder.dataflow():"]
@@ -134,10 +129,30 @@ def building_source(model: Model, *, alone: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _emitted(model: Model, call: SingleCall) -> list[str]:
-    extents = call.vertex.attributes.get(SYMBOLIC_ATTRIBUTE)
+def normalizing_source(model: Model) -> str:
+    """Return statements that have TVM infer the type of the only call of a model."""
+    (vertex,) = model.vertices
+    return "\n".join([*_inputs(model), f"relax.BlockBuilder().normalize({_call(model, vertex, vertex.inputs)})"])
+
+
+def _call(model: Model, vertex: Vertex, takes: Iterable[int]) -> str:
+    extents = vertex.attributes.get(SYMBOLIC_ATTRIBUTE)
     symbolic = {SYMBOLIC_ATTRIBUTE: _extents(model, extents)} if model.variables and isinstance(extents, tuple) else {}
-    source = call_source(call.vertex, [f"x{number}" for number in call.takes], **symbolic)
+    return call_source(vertex, [f"x{number}" for number in takes], **symbolic)
+
+
+def _inputs(model: Model) -> list[str]:
+    """Statements that make what comes into a model, and the variables of its extents."""
+    variables = [variable_name(place) for place in range(len(model.variables))]
+    lines = [f'{name} = tirx.Var("{name}", "int64")' for name in variables]
+    return lines + [
+        f'x{number} = relax.Var("x{number}", relax.TensorType({_extents(model, one.type.shape)}, "{one.type.dtype}"))'
+        for number, one in enumerate(model.sources)
+    ]
+
+
+def _emitted(model: Model, call: SingleCall) -> list[str]:
+    source = _call(model, call.vertex, call.takes)
     if len(call.gives) == 1:
         return [f"x{call.number} = builder.emit({source})"]
     found = f"found{call.number}"

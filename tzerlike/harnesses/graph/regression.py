@@ -14,18 +14,19 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, Offence, Stage
 from tzerlike.core.results import Difference
 from tzerlike.core.targets import target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.graph.meaning.elementwise import Array
-from tzerlike.graph.model import Model
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.stored import GRADIENT
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, completed, step_source
+from tzerlike.harnesses.graph.program import normalizing_source
 from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
 from tzerlike.passes.naming import short_name
@@ -62,6 +63,10 @@ class Module:
 """
 
 
+_PLAIN = Model(
+    (Origin(TensorType((3,), "float32")),), (Vertex("negative", (0,), {}, (TensorType((3,), "float32"),)),), (1,)
+)
+
 _OTHER_LOSS = """\
 @I.ir_module
 class Module:
@@ -90,6 +95,9 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
         return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
+    if finding.observation.stage is Stage.LOAD and len(model.vertices) == 1:
+        made = (normalizing_source(one) for one in (model, _PLAIN))
+        return Regression(*(_file(finding, "", source) for source in made))
     passes = completed(case.passes, model)
     build = _plain_build(case, passes) or _under(case, passes, f"built = {build_source(case.passes, 'mod')}\n")
     others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
@@ -140,7 +148,8 @@ def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
     count = [spec.name for spec in case.passes].index(offence.pass_name)
     last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
     held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
-    return count, (f"{held}{last}assert {_denied(wrong)}\n", f"{held}assert {_denied(wrong)}\n")
+    asked = "relax.analysis.well_formed(mod)" if offence.check == ILL_FORMED else f"assert {_denied(wrong)}"
+    return count, (f"{held}{last}{asked}\n", f"{held}{asked}\n")
 
 
 def _denied(wrong: str) -> str:
@@ -214,7 +223,7 @@ def _file(finding: Finding, script: str, body: str) -> str:
     guilty = seen.culprit or (seen.results.guilty if seen.results is not None else "")
     if finding.kind == "invalid-ir":
         guilty = seen.offences[0].pass_name
-    name = snake_case(short_name(guilty)) or "build"
+    name = snake_case(short_name(guilty)) or ("block_builder" if seen.stage is Stage.LOAD else "build")
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
     body = _NAMED_FOR_ONCE.sub(r"\1Module", body)
     used = {
