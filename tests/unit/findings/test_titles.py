@@ -472,6 +472,15 @@ def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, mess
     assert headline(told).startswith(f"[Bug][Relax] {words}")
 
 
+def test_a_call_that_kills_while_it_is_made_is_named() -> None:
+    seen = Observation(Exit.CRASH, Stage.LOAD, "SIGSEGV", signal=11)
+    told = replace(
+        subject("crash", seen), case=Case("{}", harness="graph"), script='n = tirx.Var("n")\nrelax.op.tan(x)'
+    )
+    assert headline(told) == "[Bug][Relax] tan crashes (SIGSEGV) on symbolic extents"
+    assert headline(replace(told, script="relax.op.tan(x)")) == "[Bug][Relax] tan crashes (SIGSEGV)"
+
+
 def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
     found = Offence(ILL_FORMED, "relax.ToMixedPrecision", "well-formed", "a reason that has no end " * 9)
     seen = Observation(Exit.OK, Stage.DONE, offences=(found,))

@@ -155,3 +155,9 @@ def test_a_call_that_kills_is_made_alone_in_a_test() -> None:
     scope: dict[str, object] = {"__name__": "loaded"}
     exec(test.cured, scope)
     scope["test_block_builder_crash"]()  # type: ignore[operator]
+
+
+def test_an_item_takes_the_place_of_a_tuple_wherever_that_is_made() -> None:
+    text = "if c:\n    v = a, b\nelse:\n    v = b, b\nreturn v[0]"
+    made = "if c:\n    v = a\nelse:\n    v = b\nreturn v"
+    assert with_fewer_lines(text, lambda one: "fails" * (one in (text, made))) == made

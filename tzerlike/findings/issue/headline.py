@@ -63,6 +63,10 @@ def headline(subject: Subject) -> str:
     elif kind == "crash":
         on = symbolic_thread(subject.script) or _visiting(seen) or _at(subject) or _on_block(subject)
         text = f"{place} crashes ({death(subject)}){on}"
+        if seen.stage is Stage.LOAD and len(operators := called_operators(subject.script)) == 1:
+            text = (
+                f"{operators[0]} crashes ({death(subject)}){' on symbolic extents' * ('tirx.Var(' in subject.script)}"
+            )
     elif kind == "ice-on-valid":
         if REFUSED_SOURCE in seen.refusal:
             place = "CUDA source"

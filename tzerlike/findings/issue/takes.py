@@ -69,7 +69,9 @@ def takes(subject: Subject) -> str:
         return f"The default pipeline with default options{lifted} shows it."
     if only_with(subject):
         return ""
-    odd = "" if case.harness == GRAPH else odd_in(case.ir, threads=kind_of_target(case.target) == "cuda")
+    if case.harness == GRAPH:
+        return ""
+    odd = odd_in(case.ir, threads=kind_of_target(case.target) == "cuda")
     return f"Only seen with {_odd_in_words(odd)}."
 
 

@@ -18,6 +18,7 @@ _LONGEST = 60
 
 _DATAFLOW = re.compile(r"( *)with R\.dataflow\(\):$")
 _BINDING = re.compile(r"( *)(\w+) = (.+)$")
+_TUPLE = re.compile(r"( *)(\w+) = (\w+(?:, \w+)+)$")
 _FUNCTION = re.compile(r"( *)def (\w+)\((.*)\):$")
 _PARAMETER = re.compile(r'\w+: R\.Tensor\(\(.*?\), dtype="\w+"\)')
 _KEYWORD = re.compile(r', \w+=(?:"[^"]*"|[\w.-]+|\[[^\]]*\]|\([^()]*\))')
@@ -49,6 +50,7 @@ def _shorter(lines: list[str]) -> Iterator[list[str]]:
     for place, line in enumerate(lines):
         if match := _FUNCTION.match(line):
             yield from _in_functions(lines, place, match)
+    yield from _untupled(lines)
     for place, line in enumerate(lines):
         if match := _BINDING.match(line):
             yield from _without_binding(lines, place, match)
@@ -120,6 +122,20 @@ def _without_binding(lines: list[str], place: int, binding: re.Match[str]) -> It
     if copied := _COPY.match(value):
         renamed = (re.sub(rf"\b{name}\b", copied[1], line) for line in after[:scope])
         yield [*before, *renamed, *after[scope:]]
+
+
+def _untupled(lines: list[str]) -> Iterator[list[str]]:
+    """Lines with one item of a tuple of which nothing else is used in its place, wherever it is made."""
+    made = [(place, match) for place, line in enumerate(lines) if (match := _TUPLE.match(line))]
+    for name in dict.fromkeys(match[2] for _, match in made):
+        others = "\n".join(line for line in lines if not line.lstrip().startswith(f"{name} = "))
+        taken = set(re.findall(rf"\b{name}\b(?:\[(\d+)\])?", others))
+        if len(taken) == 1 and (place := taken.pop()):
+            found = [re.sub(rf"\b{name}\[{place}\]", name, line) for line in lines]
+            for number, match in made:
+                if match[2] == name:
+                    found[number] = f"{match[1]}{name} = {match[3].split(', ')[int(place)]}"
+            yield found
 
 
 def _plainer(line: str) -> Iterator[str]:
