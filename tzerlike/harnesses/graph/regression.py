@@ -137,9 +137,9 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
 
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
-        steps = "".join(step_source(spec, "mod") for spec in case.passes[:count])
+        steps = _steps(case.passes[:count])
         return Regression(*(written(steps + way, script) for way in ways))
-    steps = "".join(step_source(spec, "mod") for spec in case.passes)
+    steps = _steps(case.passes)
     return Regression(written(steps, script), written(steps, _OTHER_MODEL))
 
 
@@ -150,6 +150,13 @@ def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
     held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
     asked = "relax.analysis.well_formed(mod)" if offence.check == ILL_FORMED else f"assert {_denied(wrong)}"
     return count, (f"{held}{last}{asked}\n", f"{held}{asked}\n")
+
+
+def _steps(passes: Sequence[PassSpec]) -> str:
+    """Statements that apply passes to `mod`."""
+    if tuple(passes) == ZERO:
+        return 'mod = relax.get_pipeline("zero")(mod)\n'
+    return "".join(step_source(spec, "mod") for spec in passes)
 
 
 def _denied(wrong: str) -> str:
@@ -171,7 +178,7 @@ def _module(model: Model, values: Sequence[str]) -> str:
 
 def _plain_build(case: Case, passes: Sequence[PassSpec]) -> str:
     """The build of `mod` in a line, or two, where it takes no more than a target; "" where it does."""
-    steps = "".join(step_source(spec, "mod") for spec in passes)
+    steps = _steps(passes)
     if case.config.options or case.config.disabled_passes or (steps and tuple(passes) != (LIFTED,)):
         return ""
     options = target_options(case.target)
@@ -183,9 +190,7 @@ def _plain_build(case: Case, passes: Sequence[PassSpec]) -> str:
 
 def _under(case: Case, passes: Sequence[PassSpec], last: str) -> str:
     """Statements that apply passes to `mod` as a case says, and what comes last."""
-    shipped = 'mod = relax.get_pipeline("zero")(mod)\n'
-    steps = shipped if tuple(passes) == ZERO else "".join(step_source(spec, "mod") for spec in passes)
-    steps += last
+    steps = _steps(passes) + last
     contexts = ["target"]
     if case.config.options:
         contexts.append(f"tvm.transform.PassContext(config={python_source(dict(case.config.options))})")
