@@ -182,8 +182,9 @@ def called_operators(script: str) -> list[str]:
     return []
 
 
-_SHAPED = re.compile(r"T\.Buffer\(\(([^()]*(?:\([^()]*\)[^()]*)*)\),")
-_STRIDED = re.compile(r"T\.Buffer\(\(([^()]*(?:\([^()]*\)[^()]*)*)\),[^\n]*?strides=\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_EXTENTS = r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)"
+_SHAPED = re.compile(rf"T\.Buffer\({_EXTENTS},")
+_STRIDED = re.compile(rf"{_SHAPED.pattern}[^\n]*?strides={_EXTENTS}")
 
 
 def mixed_strides(script: str) -> str:

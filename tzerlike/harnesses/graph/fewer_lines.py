@@ -7,8 +7,11 @@ text can do without: lines go as long as TVM fails in the same words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import dropwhile
+
+from tzerlike.core.shrink import Attempt, Task, search
 
 _MOST = 60
 """Texts that are tried."""
@@ -27,23 +30,26 @@ _COPY = re.compile(r"R\.(?:negative|logical_not)\((\w+)\)$")
 
 def with_fewer_lines(source: str, failure: Callable[[str], str]) -> str:
     """Return the source without what `failure` is the same without, which says how TVM fails on a source."""
-    lines, wanted, tried = source.splitlines(), failure(source), 0
-    if not wanted or len(lines) > _LONGEST:
+    start, wanted = tuple(source.splitlines()), failure(source)
+    if not wanted or len(start) > _LONGEST:
         return source
-    found: list[str] | None = lines
-    while found is not None:
-        lines, found = found, None
-        for shorter in _shorter(lines):
-            tried += 1
-            if tried > _MOST:
-                break
-            if failure("\n".join(shorter)) == wanted:
-                found = shorter
-                break
-    return "\n".join(lines) + "\n" * source.endswith("\n")
+    task = Task([_shorter], _size, tuple, lambda lines: failure("\n".join(lines)) == wanted)
+    left = iter(range(_MOST))
+    found = search(start, task, stop=lambda: next(left, None) is None)
+    return "\n".join(found.value) + "\n" * source.endswith("\n")
 
 
-def _shorter(lines: list[str]) -> Iterator[list[str]]:
+def _size(lines: Sequence[str]) -> tuple[int, int, int, Sequence[str]]:
+    """Lines, letters, and how many different words there are in each line."""
+    words = sum(len(set(re.findall(r"\w+", line))) for line in lines)
+    return len(lines), sum(map(len, lines)), words, lines
+
+
+def _shorter(lines: Sequence[str]) -> Iterator[Attempt[Sequence[str]]]:
+    return (partial(tuple, shorter) for shorter in _proposed(list(lines)))
+
+
+def _proposed(lines: list[str]) -> Iterator[list[str]]:
     for place, line in enumerate(lines):
         if match := _DATAFLOW.match(line):
             yield _without_dataflow(lines, place, len(match[1]))

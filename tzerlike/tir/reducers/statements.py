@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import combinations
 from typing import Any
@@ -248,13 +248,8 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _as_one_axis(tree: Tree, site: Site, kept: int, gone: int) -> Any:
     """The function with one variable of a block in the place of another."""
-    axes, bindings = array_items(site.node.block.iter_vars), array_items(site.node.iter_values)
-    one, other = axes[kept].var, axes[gone].var
-    left = [place for place in range(len(axes)) if place != gone]
-    fewer = block_with(site.node.block, refresh=False, iter_vars=[axes[place] for place in left])
-    block = block_with(substitute(fewer, {key(other): one}))
-    realize = s_tir.SBlockRealize([bindings[place] for place in left], site.node.predicate, block)
-    return tree.replace(site, realize)
+    axes = array_items(site.node.block.iter_vars)
+    return tree.replace(site, _with_values(site.node, {gone: axes[kept].var}))
 
 
 def axes_with_rounds(tree: Tree) -> Iterator[Make]:
@@ -296,10 +291,16 @@ def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], 
 
 def _realized(realize: Any, places: range | tuple[int, ...], *, bound: bool) -> Any:
     """A block without some of its variables, each replaced by what it is bound to or by the start of its domain."""
+    iter_vars, bindings = array_items(realize.block.iter_vars), array_items(realize.iter_values)
+    return _with_values(realize, {p: bindings[p] if bound else iter_vars[p].dom.min for p in places})
+
+
+def _with_values(realize: Any, chosen: Mapping[int, Any]) -> Any:
+    """A block with an expression in place of some of its variables, by their places."""
     block = realize.block
     iter_vars, bindings = array_items(block.iter_vars), array_items(realize.iter_values)
-    values = {key(iter_vars[p].var): bindings[p] if bound else iter_vars[p].dom.min for p in places}
-    kept = [p for p in range(len(iter_vars)) if p not in places]
+    values = {key(iter_vars[p].var): value for p, value in chosen.items()}
+    kept = [p for p in range(len(iter_vars)) if p not in chosen]
     # Before the values come in, which cannot stand where a variable is defined.
     fewer = block_with(block, refresh=False, iter_vars=[iter_vars[p] for p in kept])
     used = values.keys() & set(map(key, variables_in(fewer)))
