@@ -125,7 +125,7 @@ class Timing:
 class Results:
     """The judgement on a case that compiled.
 
-    `verdict`, `rule` and `where` are the interpreter's on the inputs of `scheme`, the last of `attempts` tried; a
+    `verdict`, `rule` and `where` are the interpreter's on the inputs of `scheme`, the last of `attempts` tried.
     The verdict is text: tzerlike.tir.interpreter imports TVM, which a reader of results need not have. Builds are
     compared with the interpreter where the verdict is `defined`. Where the rule is `step-budget` they are compared with
     each other, and `optimised` DIFFERS means no more than that; `undecided` says that something looks wrong or slow,
