@@ -252,6 +252,20 @@ def test_the_second_tier_is_reduced_to_the_end_where_little_was_spent(campaign: 
         campaign.state.to_reduce.clear()
 
 
+def test_as_a_campaign_ends_the_first_tier_is_reduced_whatever_it_takes(campaign: Campaign) -> None:
+    paths = []
+    for tier in (SECOND_TIER, FIRST_TIER):
+        finding = replace(campaign.finding(MANY, "Unique", "Double", "Sort"), apart=(str(tier),))
+        paths.append(campaign.write(finding))
+        campaign.reductions.found(paths[-1], finding, tier)
+    campaign.state.pairs = 1
+    for _ in range(1000):
+        campaign.reductions.go_on(to_the_end=True)
+    assert read_bundle(paths[1] / "reduced").stored.case.ir == "[150]"
+    assert [item.bundle for item in campaign.state.to_reduce] == [paths[0].name]
+    assert not campaign.reductions.urgent and not (paths[0] / "reduced").exists()
+
+
 def test_everything_is_reduced_roughly_before_anything_is_reduced_to_the_end(campaign: Campaign) -> None:
     paths = []
     for mark in ("one", "two"):

@@ -32,9 +32,9 @@ def at(expression):
 _COMPILED = """\
 def at(expression):
     A = tirx.decl_buffer(({count},), "{dtype}")
-    main = tirx.PrimFunc([A], tirx.BufferStore(A, expression, [tirx.Ramp(0, 1, {count})]))
+    main = tirx.PrimFunc([{names}A], tirx.BufferStore(A, expression, [tirx.Ramp(0, 1, {count})]))
     values = tvm.runtime.tensor(np.zeros({count}, "{dtype}"))
-    tvm.compile(main.with_attr("global_symbol", "main"), target="llvm")["main"](values)
+    tvm.compile(main.with_attr("global_symbol", "main"), target="llvm")["main"]({numbers}values)
     return values.numpy().tolist()
 """
 
@@ -66,7 +66,7 @@ def analysis_regression_test(
             question = question.replace("at(expr)", "value")
         asks = "at(" in question or "inside(" in question
         if asks and compiled:
-            helpers = [_COMPILED.format(count=lanes(problem.root.dtype), dtype=problem.root.dtype.partition("x")[0])]
+            helpers = [_compiled(problem, wrong.assignment)]
         elif asks and not _folds(problem):
             outside = EVALUATOR.strip("\n") + f"\n\n\nAT = {dict(wrong.assignment)!r}\n\n\n{_VALUE_AT}"
         elif asks:
@@ -109,10 +109,18 @@ def _folds(problem: Problem) -> bool:
 
 
 def _compiles(problem: Problem, question: str) -> bool:
-    """Whether machine code says what a vector is: it depends on nothing, and is of numbers that memory has."""
+    """Whether machine code says what a vector is: it is of numbers that memory has, and so is what it depends on."""
     root = problem.root
     plain = lanes(root.dtype) > 1 and bits(root.dtype) >= 8 and not root.dtype.startswith("bool")
-    return plain and not problem.variables and not problem.constraints and "inside(" not in question
+    given = all(bits(variable.dtype) >= 8 for variable in problem.variables)
+    return plain and given and not problem.constraints and "inside(" not in question
+
+
+def _compiled(problem: Problem, assignment: Mapping[str, int]) -> str:
+    names = [variable.name for variable in problem.variables]
+    dtype, _, count = problem.root.dtype.partition("x")
+    given = "".join(f"{name}, " for name in names), "".join(f"{assignment[name]}, " for name in names)
+    return _COMPILED.format(count=count, dtype=dtype, names=given[0], numbers=given[1])
 
 
 def _helpers(problem: Problem, assignment: dict[str, int], question: str) -> Iterator[str]:

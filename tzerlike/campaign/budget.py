@@ -8,6 +8,9 @@ from types import FrameType
 
 from tzerlike.processes.stop import on_stop
 
+_LAST = 0.15
+"""The part of the time in which what was found is made ready to be read."""
+
 
 class Interrupted(BaseException):
     """The worker was asked to stop while it waited for a child.
@@ -47,6 +50,11 @@ class Budget:
     def over(self) -> bool:
         """Whether the time is up, or the worker was asked to stop."""
         return self._stopping or self.elapsed() >= self._seconds
+
+    @property
+    def nearly_over(self) -> bool:
+        """Whether little of the time is left; never of a quota, since its iterations are the same on any machine."""
+        return self.quota is None and self.elapsed() >= (1 - _LAST) * self._seconds
 
     def done(self, iterations: int) -> bool:
         """Whether it is time to stop for a worker that has done so many iterations."""

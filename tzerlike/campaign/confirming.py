@@ -118,11 +118,11 @@ class ConfirmingWorker(ShardWorker):
         finally:
             self.reductions.rest()
 
-    def reduce_some(self) -> None:
-        """Go on with the reductions, as far as they may take time."""
+    def reduce_some(self, *, to_the_end: bool = False) -> None:
+        """Go on with the reductions, as far as they may take time; or `to_the_end`, with those of the first tier."""
         began, occasion = time.perf_counter(), Occasion(max(0, self.state.iterations - 1))
         self.notes.beat(occasion.iteration, "reduce")
-        self.faults.keep(self.reductions.go_on, "reduce", occasion)
+        self.faults.keep(partial(self.reductions.go_on, to_the_end=to_the_end), "reduce", occasion)
         self.state.seconds["reduce"] += time.perf_counter() - began
 
     def judge_again(self, left: InHand) -> None:

@@ -2,7 +2,8 @@
 
 Everything is reduced roughly first, with few candidates, and the rest of the way while nothing new waits. Candidates
 are tried a few an iteration, for a share of the cases that are run: the loop never waits for a search, and the same
-campaign does the same again. What is left when a campaign ends, the next one begins anew.
+campaign does the same again. While a campaign's time runs out, it does nothing but reduce what people read first. What
+is left when it ends, the next one begins anew.
 """
 
 from __future__ import annotations
@@ -117,23 +118,31 @@ class Reductions:
         if doubled and len(rivals) < _RIVALS and all(one.signature != finding.signature for one in rivals):
             waiting.append(ToReduce.rival(finding.signature, replace(stored, case=finding.case)))
 
-    def go_on(self) -> None:
-        """Try the next few candidates, as far as they may be afforded."""
+    @property
+    def urgent(self) -> bool:
+        """Whether a bundle of the first tier waits."""
+        return any(map(_urgent, self._state.to_reduce))
+
+    def go_on(self, *, to_the_end: bool = False) -> None:
+        """Try the next few candidates, as far as they may be afforded; or `to_the_end`, those of the first tier."""
         spent, state = 0, self._state
         cases, self._pairs = max(1, state.pairs - self._pairs), state.pairs
         for _ in range(_ATTEMPTS):
             if not state.to_reduce or spent >= _AT_ONCE * cases:
                 return
-            state.to_reduce.sort(key=_turn)
+            state.to_reduce.sort(key=_last_turn if to_the_end else _turn)
             first = state.to_reduce[0]
-            share = self._programs.reducing_share
-            if first.rough and first.tier != FIRST_TIER:
-                share *= _FINE_SHARE
-            if state.reducing >= share * state.pairs:
+            if not (_urgent(first) if to_the_end else self._affords(first)):
                 return
             cost = self._step()
             spent += cost
             state.reducing += cost
+
+    def _affords(self, first: ToReduce) -> bool:
+        share = self._programs.reducing_share
+        if first.rough and first.tier != FIRST_TIER:
+            share *= _FINE_SHARE
+        return self._state.reducing < share * self._state.pairs
 
     def rest(self) -> None:
         """The worker ends of its own: what is under way is not to blame."""
@@ -333,6 +342,15 @@ def _turn(one: ToReduce) -> tuple[bool, bool, bool]:
     """Where something stands among what waits: bundles before what is compared with them, which needs them reduced; of
     bundles those that nobody has reduced yet, then the first tier before the second."""
     return not one.bundle, one.rough, one.tier != FIRST_TIER
+
+
+def _last_turn(one: ToReduce) -> tuple[bool, bool]:
+    """Where something stands among what waits as a campaign ends: what is urgent first, the rough behind the raw."""
+    return not _urgent(one), one.rough
+
+
+def _urgent(one: ToReduce) -> bool:
+    return bool(one.bundle) and one.tier == FIRST_TIER
 
 
 def _costs(search: Shrinking[Any], steps: Iterator[None], cost: int = 1, most: float = math.inf) -> Iterator[int]:

@@ -133,6 +133,9 @@ class Worker(ConfirmingWorker):
         )
 
     def go_on(self) -> None:
+        if self.budget.nearly_over and self.reductions.urgent:
+            self.reduce_some(to_the_end=True)
+            return
         before = time.perf_counter()
         executed = dict(self.state.seconds)
         self.contain(self.turn, "iteration", self.fuzzer.width)

@@ -57,6 +57,10 @@ class Ending(StrEnum):
         return self in (Ending.DIFFERS, Ending.RAISED, Ending.UNDEFINED, Ending.DIED)
 
 
+_VAGUE = 0.1
+"""Part of a number that says nothing more of it than that it is finite, if it may be off by that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The first element that is not as expected, of `count` among the `size` of its buffer.
@@ -83,7 +87,7 @@ class Difference:
         """Whether no more is sure of the element than that it is finite, and it is not."""
         if self.nature not in ("nan", "infinity"):
             return False
-        return math.isfinite(float(self.expected)) and abs(float(self.expected)) <= float(self.bound)
+        return math.isfinite(float(self.expected)) and _VAGUE * abs(float(self.expected)) <= float(self.bound)
 
     def __str__(self) -> str:
         if self.nature == "outside":

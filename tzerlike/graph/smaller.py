@@ -24,6 +24,7 @@ from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import fewer_variables, with_extent, with_those_of
 
 _CLOSURE, _MAKER = CLOSURES
+_FUNCTION, _PACKED = "function", "packed"
 
 
 class _Strict(Rebuilding):
@@ -213,14 +214,16 @@ def plainer_sources(model: Model) -> Iterator[Model]:
 
 
 def plainer_forms(model: Model) -> Iterator[Model]:
-    """No functions, or one less; closures made where they are called; extents that vary less, or not at all."""
+    """No functions, or one less; closures made where they are called, and arguments that are no tuple; extents that
+    vary less, or not at all."""
     marks = sorted({mark for vertex in model.vertices for mark in vertex.within})
     if marks:
         yield _marked(model, dict.fromkeys(marks, ""))
     if len(marks) > 1:
         yield from (_marked(model, {mark: ""}) for mark in marks)
-    closures = {mark: mark.replace(_MAKER, _CLOSURE) for mark in marks if mark.startswith(_MAKER)}
-    yield from (_marked(model, {mark: closure}) for mark, closure in closures.items() if closure not in marks)
+    for special, plain in ((_MAKER, _CLOSURE), (_PACKED, _FUNCTION)):
+        others = {mark: mark.replace(special, plain) for mark in marks if mark.startswith(special)}
+        yield from (_marked(model, {mark: other}) for mark, other in others.items() if other not in marks)
     yield from fewer_variables(model)
 
 

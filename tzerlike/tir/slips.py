@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, source_of, tirx, tvm
 from tzerlike.tir.node import accessed_by, is_choice, key, variables_in
 from tzerlike.tir.tree import Site, Tree, in_init
@@ -64,10 +65,24 @@ def _guarded(tree: Tree, wanted: bool) -> set[str]:
 
 
 def _is_guarded(site: Site) -> bool:
-    """Whether an access is made under a condition on what it accesses: one on other loops decides how often."""
+    """Whether an access is made under a condition on what it accesses that may be false: one on other loops decides how
+    often."""
     return any(
-        _loops_in([condition], above) & _loops_in(_places_of(site), site) for condition, above in _conditions(site)
+        _loops_in([condition], above) & _loops_in(_places_of(site), site) and not _always(condition, above)
+        for condition, above in _conditions(site)
     )
+
+
+def _always(condition: Any, site: Site) -> bool:
+    """Whether a condition at a site holds in all iterations of the loops and blocks that it is in."""
+    analyzer = tvm_api.part("sym").Analyzer()
+    for above in site.ancestors():
+        if type(above.node) is tirx.For:
+            analyzer.bind(above.node.loop_var, tvm.ir.Range.from_min_extent(above.node.min, above.node.extent))
+        elif type(above.node) is s_tir.SBlock:
+            for axis in array_items(above.node.iter_vars):
+                analyzer.bind(axis.var, axis.dom)
+    return bool(analyzer.can_prove(condition))
 
 
 def _conditions(site: Site) -> Iterator[tuple[Any, Site]]:

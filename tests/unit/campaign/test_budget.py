@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from tests.bundles import add_bundle, crashed
+from tzerlike.campaign.budget import Budget
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.supervisor import Supervisor, View, Wishes
 from tzerlike.core.config import CampaignConfig
@@ -116,3 +117,8 @@ def test_who_watches_can_end_and_pause_a_campaign(tmp_path: Path) -> None:
     assert ("paused", True) in seen, "workers rest"
     assert workers.stopped > 0.4, "and that does not count"
     assert not directory.pause.exists()
+
+
+@pytest.mark.parametrize(("quota", "elapsed", "nearly"), [(None, 80, False), (None, 90, True), (10, 90, False)])
+def test_a_budget_of_time_is_nearly_over_in_its_last_part(quota: int | None, elapsed: int, nearly: bool) -> None:
+    assert Budget(100, quota, elapsed).nearly_over is nearly

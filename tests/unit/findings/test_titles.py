@@ -309,7 +309,7 @@ def test_wrong_code_of_a_pass_with_a_long_name_is_told_with_its_values() -> None
     seen = wrong("optimised")
     assert seen.results is not None
     seen = replace(seen, results=replace(seen.results, guilty="PlanAndUpdateBufferAllocationLocation"))
-    told = "[Bug][TIR] Wrong code (PlanAndUpdateBufferAllocationLocation): 8 instead of 7"
+    told = "[Bug][TIR] Wrong code (PlanAndUpdateBufferAllocationLocation): 8, not 7"
     assert headline(subject("wrong-code", seen)) == told
 
 

@@ -11,7 +11,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
 from tzerlike.harnesses.graph.failing import shortest_source
-from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
+from tzerlike.harnesses.graph.fewer_lines import with_bare_output, with_fewer_lines
 from tzerlike.harnesses.graph.program import in_short, source_program
 from tzerlike.harnesses.graph.regression import regression_test
 
@@ -75,6 +75,35 @@ class Module:
 def test_what_no_failure_takes_goes(needed: list[str], left: str) -> None:
     found = with_fewer_lines(MODEL, lambda text: "fails" * all(re.search(part, text) for part in needed))
     assert found == left
+
+
+@pytest.mark.parametrize(("other", "one"), [("float32", True), ("int32", False)])
+def test_one_input_stands_for_others_of_its_type_alone(other: str, one: bool) -> None:
+    inputs = f'x0: R.Tensor((), dtype="float32"), x1: R.Tensor((), dtype="{other}")'
+    text = f"def main({inputs}):\n    return R.where(x1, x0)"
+    found = with_fewer_lines(text, lambda text: "fails" * ("return R.where(" in text))
+    assert (found.count("R.Tensor") == 1) == one
+
+
+def test_a_tuple_is_given_in_the_place_of_its_item() -> None:
+    text = "lv = R.nn.dropout(x0)\ngv = lv[0]\nR.output(gv)\nreturn gv"
+    found = with_fewer_lines(text, lambda text: "fails" * ("R.output(gv)" in text and "gv = " in text))
+    assert found == "gv = R.nn.dropout(x0)\nR.output(gv)\nreturn gv"
+
+
+ONE_OUTPUT = """\
+def main(x0):
+    with R.dataflow():
+        lv = R.exp(x0)
+        gv = (lv,)
+        R.output(gv)
+    return gv"""
+
+
+def test_the_only_output_is_returned_without_its_tuple() -> None:
+    assert with_bare_output(ONE_OUTPUT) == "def main(x0):\n    return R.exp(x0)"
+    for other in (ONE_OUTPUT.replace("(lv,)", "(lv, x0)"), f"{ONE_OUTPUT}\n\n{ONE_OUTPUT}"):
+        assert with_bare_output(other) == other
 
 
 def test_what_all_of_it_takes_or_nothing_fails_on_stays_as_it_is() -> None:

@@ -45,12 +45,13 @@ def found(observation: Observation) -> Finding:
     [
         ("1.97", "97.6", "nan", "nan", True),
         ("-1.97", "97.6", "inf", "infinity", True),
+        ("1.97", "0.3", "inf", "infinity", True),
         ("1.97", "0.1", "nan", "nan", False),
         ("1.97", "97.6", "200.0", "value", False),
         ("inf", "0.0", "nan", "nan", False),
     ],
 )
-def test_within_a_bound_wider_than_the_value_all_that_is_sure_is_that_it_is_finite(
+def test_within_a_wide_bound_all_that_is_sure_is_that_it_is_finite(
     expected: str, bound: str, got: str, nature: str, only: bool
 ) -> None:
     assert Difference(0, "B", "float16", (0,), expected, bound, got, 1, 4, nature).only_finite is only

@@ -139,6 +139,13 @@ def test_what_is_well_shows_nothing(program: str, steps: list[Step]) -> None:
     assert slips_of(after_steps(program), after_steps(program, *steps)) == ()
 
 
+@pytest.mark.parametrize(("condition", "words"), [("vi < 5", ["guard"]), ("vi < 6", [])])
+def test_a_condition_that_always_holds_guards_nothing(condition: str, words: list[str]) -> None:
+    guarded = PAD.replace("1 <= vi and vi < 5, A[vi - 1]", f"{condition}, A[vi % 4]")
+    bare = TURNED.replace("3 - vi % 4", "vi % 4")
+    assert [word for word, _ in slips_of(*map(tvm_api.parse_script, (guarded, bare)))] == words
+
+
 def test_a_condition_on_how_much_is_summed_up_guards_no_element_of_the_sum() -> None:
     """The last block of rfactor adds up what the first one has made of all steps: it needs none."""
     assert slips_of(after_steps(SUM, split), after_steps(SUM, split, factored)) == ()

@@ -36,6 +36,7 @@ from tzerlike.findings.issue.wording import (
     compiler_words,
     makes_closures,
     pasted,
+    short_number,
     short_numbers,
     without_addresses,
 )
@@ -118,8 +119,10 @@ def _expected(subject: Subject) -> str:
             return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
             inexact = difference is not None and difference.nature == "inaccurate"
-            model = "NumPy computes the model without an overflow or an infinity on the way."
-            return f"{value}{'This is what NumPy computes.' if inexact else model}"
+            model = "NumPy computes the model in float64 without an overflow or an infinity on the way"
+            if difference is not None and difference.nature == "infinity":
+                model += f", and the result, {short_number(difference.expected)}, fits {difference.dtype}"
+            return f"{value}{'This is what NumPy computes' if inexact else model}."
         return (
             f"{value}The program has no undefined behavior on these inputs: an interpreter of TIR finds no overflow, "
             "out-of-bounds access, data race, division by zero or read of uninitialized memory."

@@ -53,7 +53,8 @@ def _value_in_words(difference: Difference) -> str:
     place = wrong_place(difference)
     kept = " (also its value before the call)" if 1 < difference.kept == difference.count else ""
     got, expected = short_numbers(difference.got, difference.expected)
-    return f"{place} is {got}{kept}, not {expected}"
+    narrow = f" in {difference.dtype}" * (difference.nature == "infinity" and "float16" in difference.dtype)
+    return f"{place} is {got}{narrow}{kept}, not {expected}"
 
 
 def has_no_end(ran: Ran) -> bool:
@@ -65,7 +66,7 @@ def wrong_place(difference: Difference) -> str:
     """The element that is wrong, or the shape."""
     if difference.nature == "shape":
         return f"{difference.name}.shape"
-    return f"{difference.name}[{', '.join(map(str, difference.index)) or '()'}]"
+    return f"{difference.name}[{', '.join(map(str, difference.index))}]" if difference.index else difference.name
 
 
 def results_in_words(subject: Subject) -> list[str]:

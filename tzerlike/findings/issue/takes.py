@@ -24,7 +24,7 @@ _FEW = 4
 _USUAL_LEVEL = 2
 """What TVM's PassContext has where nobody says otherwise: a higher level adds no pass of tensor IR."""
 
-_LIFTED = "relax.transform.LambdaLift()(mod)"
+_LIFTED = "relax.transform.LambdaLift()("
 
 
 def only_with(subject: Subject) -> str:

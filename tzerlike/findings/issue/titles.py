@@ -114,7 +114,7 @@ _SHORTER = (
     (r"(Bad CUDA source.*): \"?(\w+)\"? is undefined$", r"\1: no \2"),
     (r"(?<=\w) (?:is expected to be|should be) ", " must be "),
     (r": the function dies \((\w+)\)$", r": \1"),
-    (r"(Wrong code \([^)]{30,}\)): \w+(?:\[[^]]*\])? is (\S+), not (\S+)$", r"\1: \2 instead of \3"),
+    (r"(Wrong code \([^)]{30,}\)): \w+(?:\[[^]]*\])? is (\S+), not (\S+)$", r"\1: \2, not \3"),
     (r"(Wrong code \([^)]*\)): \w+\[[^]]*\] is (.*, not .*)$", r"\1: \2"),
     (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
     (r"(Wrong code \([^)]*\)): .*", r"\1"),

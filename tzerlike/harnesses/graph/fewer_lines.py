@@ -7,9 +7,9 @@ text can do without: lines go as long as TVM fails in the same words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import dropwhile
+from itertools import combinations, dropwhile
 
 from tzerlike.core.shrink import Attempt, Task, search
 
@@ -25,6 +25,8 @@ _TUPLE = re.compile(r"( *)(\w+) = (\w+(?:, \w+)+)$")
 _FUNCTION = re.compile(r"( *)def (\w+)\((.*)\):$")
 _PARAMETER = re.compile(r'\w+: R\.Tensor\(\(.*?\), dtype="\w+"\)')
 _KEYWORD = re.compile(r', \w+=(?:"[^"]*"|[\w.-]+|\[[^\]]*\]|\([^()]*\))')
+_ONE_OUTPUT = re.compile(r"^( *)(\w+) = \((\w+),\)\n *return \2$", re.MULTILINE)
+_NAMED_RESULT = re.compile(r"^( *)(\w+) = (.+)\n *return \2$", re.MULTILINE)
 _COPY = re.compile(r"R\.(?:negative|logical_not)\((\w+)\)$")
 
 
@@ -37,6 +39,16 @@ def with_fewer_lines(source: str, failure: Callable[[str], str]) -> str:
     left = iter(range(_MOST))
     found = search(start, task, stop=lambda: next(left, None) is None)
     return "\n".join(found.value) + "\n" * source.endswith("\n")
+
+
+def with_bare_output(source: str) -> str:
+    """Return the source of a model of one function and one output, without dataflow blocks and tuple; another one as
+    it is."""
+    lines = source.splitlines()
+    while (place := next((n for n, line in enumerate(lines) if _DATAFLOW.match(line)), None)) is not None:
+        lines = _without_dataflow(lines, place, _indent(lines[place]))
+    bare, found = _ONE_OUTPUT.subn(r"\1return \3", "\n".join(lines))
+    return _NAMED_RESULT.sub(r"\1return \3", bare) if found == 1 == source.count("def ") else source
 
 
 def _size(lines: Sequence[str]) -> tuple[int, int, int, Sequence[str]]:
@@ -61,7 +73,8 @@ def _proposed(lines: list[str]) -> Iterator[list[str]]:
         if match := _BINDING.match(line):
             yield from _without_binding(lines, place, match)
         if _BINDING.match(line) or line.lstrip().startswith("return "):
-            yield from ([*lines[:place], plainer, *lines[place + 1 :]] for plainer in _plainer(line))
+            types = _types(lines[:place])
+            yield from ([*lines[:place], plainer, *lines[place + 1 :]] for plainer in _plainer(line, types))
 
 
 def _without_dataflow(lines: list[str], place: int, indent: int) -> list[str]:
@@ -117,10 +130,11 @@ def _called_itself(lines: list[str], place: int, stop: int, maker: str) -> Itera
 
 
 def _without_binding(lines: list[str], place: int, binding: re.Match[str]) -> Iterator[list[str]]:
-    """Lines without a name that nothing uses, that is returned or named anew at once, or that is as good as another."""
+    """Lines without a name that nothing uses, that is returned or named anew at once, or an item of it, or that is as
+    good as another."""
     indent, name, value = binding.groups()
     before, after = lines[:place], lines[place + 1 :]
-    if after and (given := re.match(rf"( *(?:return|\w+ =) ){name}$", after[0])):
+    if after and (given := re.match(rf"( *(?:return|\w+ =) ){name}(?:\[\d+\])?$", after[0])):
         yield [*before, f"{given[1]}{value}", *after[1:]]
     scope = next((n for n, line in enumerate(after) if line.strip() and _indent(line) < len(indent)), len(after))
     if not _uses(after[:scope], name):
@@ -144,8 +158,16 @@ def _untupled(lines: list[str]) -> Iterator[list[str]]:
             yield found
 
 
-def _plainer(line: str) -> Iterator[str]:
-    """A line with one item in place of a tuple, without an argument by name, or with one input for another."""
+def _types(lines: list[str]) -> dict[str, str]:
+    """The types of the parameters of the function in which the lines end."""
+    function = next((match for line in reversed(lines) if (match := _FUNCTION.match(line))), None)
+    parameters = _PARAMETER.findall(function[3]) if function else []
+    return dict(parameter.split(": ", 1) for parameter in parameters)
+
+
+def _plainer(line: str, types: Mapping[str, str]) -> Iterator[str]:
+    """A line with one item in place of a tuple, without an argument by name, or with one input for another of its type:
+    what takes them may ask for more than TVM does."""
     _, _, value = line.partition(" = ") if " = " in line else line.partition("return ")
     start = line.removesuffix(value)
     found = re.fullmatch(r"\(?(\w+(?:, \w+)*),?\)?", value)
@@ -155,8 +177,9 @@ def _plainer(line: str) -> Iterator[str]:
         for argument in _KEYWORD.finditer(line):
             yield line[: argument.start()] + line[argument.end() :]
         names = list(dict.fromkeys(re.findall(r"(?<=[(, ])[a-z]\w*(?=[,)])", value)))
-        for name in names[1:]:
-            yield start + re.sub(rf"\b{name}\b", names[0], value)
+        for other, name in combinations([name for name in names if name in types], 2):
+            if types[name] == types[other]:
+                yield start + re.sub(rf"\b{name}\b", other, value)
 
 
 def _uses(lines: list[str], name: str) -> bool:

@@ -123,6 +123,14 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     return Regression(written(start, build, run, wanted, check), written(start, build, run, wanted, cure, check))
 
 
+def bare_test(finding: Finding, model: Model, script: str, expected: ExpectedOutput | None) -> Regression:
+    """Return the test of wrong results of a model whose only output is not in a tuple, an empty one of others."""
+    if finding.kind != "wrong-code" or GRADIENT in finding.case.passes:
+        return Regression()
+    test = regression_test(finding, model, script, expected)
+    return Regression(*(text.replace(")[0].numpy()", ").numpy()") for text in (test.text, test.cured)))
+
+
 def applied_test(finding: Finding, model: Model, script: str) -> Regression:
     """Return the test of passes by themselves, an empty one where more than that may be at work in a failure."""
     case, config = finding.case, finding.case.config

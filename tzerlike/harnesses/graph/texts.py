@@ -23,10 +23,11 @@ from tzerlike.graph.stored import GRADIENT, model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.failing import shortest_source
+from tzerlike.harnesses.graph.fewer_lines import with_bare_output
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import in_short, source_program
-from tzerlike.harnesses.graph.regression import applied_test, regression_test
+from tzerlike.harnesses.graph.regression import applied_test, bare_test, regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import proved
 
@@ -172,6 +173,9 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
         # What takes all memory is not tried: a child has less than the limit of its test.
         text = regression_test(finding, model, program.source, wrong).text
     else:
+        bare = with_bare_output(program.source)
+        if bare != program.source and (text := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
+            return Texts(f"{lines}\n\n{bare}\n", repro, text)
         shortest = shortest_source(finding, model, program.source)
         if shortest != program.source and (text := written(shortest)):
             return Texts(f"{lines}\n\n{shortest}\n", repro, text)

@@ -253,17 +253,34 @@ def _as_one_axis(tree: Tree, site: Site, kept: int, gone: int) -> Any:
 
 
 def axes_with_rounds(tree: Tree) -> Iterator[Make]:
-    """A variable of a block and its part of the rounds of the loop that it is bound to go together."""
+    """A variable of a block and its part of the rounds of the loop that it is bound to go together, or all rounds of the
+    loops that it alone is bound to."""
     for site in tree.of_type(s_tir.SBlockRealize):
         bindings = [{key(var) for var in variables_in(value)} for value in array_items(site.node.iter_values)]
         extents = [constant_int(iter_var.dom.extent) for iter_var in array_items(site.node.block.iter_vars)]
-        for loop in (above for above in site.ancestors() if type(above.node) is tirx.For):
+        loops = [above for above in site.ancestors() if type(above.node) is tirx.For]
+        decisive = {key(var) for var in variables_in(site.node.predicate)}
+        for place, used in enumerate(bindings):
+            others = decisive.union(*bindings[:place], *bindings[place + 1 :])
+            own = [loop for loop in loops if key(loop.node.loop_var) in used - others]
+            if len(own) > 1:
+                yield partial(_without_rounds_of, tree, site, own, place)
+        for loop in loops:
             places = [place for place, used in enumerate(bindings) if key(loop.node.loop_var) in used]
             rounds = constant_int(loop.node.extent) or 0
             for place in places:
                 extent = extents[place] or 1
                 if extent > 1 and rounds % extent == 0:
                     yield partial(_without_axis, tree, site, loop, place, rounds // extent)
+
+
+def _without_rounds_of(tree: Tree, site: Site, loops: Sequence[Site], place: int) -> Any:
+    def change(at: Site, node: Any) -> Any:
+        if at in loops:
+            return loop_with(node, extent=tirx.IntImm(type_of(node.loop_var).dtype, 1))
+        return _realized(node, (place,), bound=False) if at is site else node
+
+    return tree.rewrite(change)
 
 
 def _without_axis(tree: Tree, site: Site, loop: Site, place: int, rounds: int) -> Any:
