@@ -439,9 +439,9 @@ def main(A: T.Buffer(("n",), "float32"), B: T.Buffer((4, 4), "float32")):
 
 
 def test_an_axis_goes_with_all_loops_that_it_alone_is_bound_to() -> None:
-    split = READ.replace("for i, j in T.grid(n, 4)", "for i, k, j in T.grid(2, 2, 4)").replace(
-        'vi, vj = T.axis.remap("SS", [i, j])', "vi = T.axis.spatial(4, i * 2 + k)\n            vj = T.axis.spatial(4, j)"
-    )
+    axes = "vi = T.axis.spatial(4, i * 2 + k)\n            vj = T.axis.spatial(4, j)"
+    looped = READ.replace("for i, j in T.grid(n, 4)", "for i, k, j in T.grid(2, 2, 4)")
+    split = looped.replace('vi, vj = T.axis.remap("SS", [i, j])', axes)
     found = texts_of(of_text(split), "axes-with-rounds")
     assert any("T.grid(1, 1, 4)" in text and "B[0, vj] = A[vj]" in text for text in found)
     shared = split.replace("(4, j)", "(4, (j + k) % 4)")

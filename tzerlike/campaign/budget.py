@@ -8,7 +8,7 @@ from types import FrameType
 
 from tzerlike.processes.stop import on_stop
 
-_LAST = 0.15
+LAST_PART = 0.15
 """The part of the time in which what was found is made ready to be read."""
 
 
@@ -54,7 +54,7 @@ class Budget:
     @property
     def nearly_over(self) -> bool:
         """Whether little of the time is left; never of a quota, since its iterations are the same on any machine."""
-        return self.quota is None and self.elapsed() >= (1 - _LAST) * self._seconds
+        return self.quota is None and self.elapsed() >= (1 - LAST_PART) * self._seconds
 
     def done(self, iterations: int) -> bool:
         """Whether it is time to stop for a worker that has done so many iterations."""

@@ -121,7 +121,7 @@ class Reductions:
     @property
     def urgent(self) -> bool:
         """Whether a bundle of the first tier waits."""
-        return any(map(_urgent, self._state.to_reduce))
+        return any(one.urgent for one in self._state.to_reduce)
 
     def go_on(self, *, to_the_end: bool = False) -> None:
         """Try the next few candidates, as far as they may be afforded; or `to_the_end`, those of the first tier."""
@@ -132,7 +132,7 @@ class Reductions:
                 return
             state.to_reduce.sort(key=_last_turn if to_the_end else _turn)
             first = state.to_reduce[0]
-            if not (_urgent(first) if to_the_end else self._affords(first)):
+            if not (first.urgent if to_the_end else self._affords(first)):
                 return
             cost = self._step()
             spent += cost
@@ -346,11 +346,7 @@ def _turn(one: ToReduce) -> tuple[bool, bool, bool]:
 
 def _last_turn(one: ToReduce) -> tuple[bool, bool]:
     """Where something stands among what waits as a campaign ends: what is urgent first, the rough behind the raw."""
-    return not _urgent(one), one.rough
-
-
-def _urgent(one: ToReduce) -> bool:
-    return bool(one.bundle) and one.tier == FIRST_TIER
+    return not one.urgent, one.rough
 
 
 def _costs(search: Shrinking[Any], steps: Iterator[None], cost: int = 1, most: float = math.inf) -> Iterator[int]:

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, Provenance
+from tzerlike.core.finding import FIRST_TIER
 from tzerlike.core.schema import Count, Schema, Seconds, Text
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
@@ -124,6 +125,11 @@ class ToReduce(msgspec.Struct):
     provenance: dict[Text, Any] = {}
     tries: Count = 0
     rough: bool = False
+
+    @property
+    def urgent(self) -> bool:
+        """Whether it is what people read first: a bundle of the first tier."""
+        return bool(self.bundle) and self.tier == FIRST_TIER
 
     @classmethod
     def rival(cls, signature: str, stored: StoredCase) -> ToReduce:

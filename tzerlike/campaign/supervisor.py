@@ -12,6 +12,7 @@ from typing import Any
 
 from tzerlike.campaign.announcing import Announcer
 from tzerlike.campaign.books import Books
+from tzerlike.campaign.budget import LAST_PART
 from tzerlike.campaign.directory import ENVIRONMENT, MIRROR, CampaignDir
 from tzerlike.campaign.machines import difference, write_machine
 from tzerlike.campaign.recovery import recover
@@ -259,7 +260,7 @@ class Supervisor:
                 except UserError as error:
                     crew.failure = crew.failure or error
             self._announcer.look(stats)
-            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing, states))
+            self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing(states), states))
         if (late := -self._time_left()) > _SAID and not self._stop:
             why = "a finding was being confirmed" if in_hand else "its workers took that long to stop"
             self.tell(f"the campaign ended {late:.0f} s after its budget: {why}")
@@ -278,9 +279,14 @@ class Supervisor:
             elif wished and not paused:
                 self.directory.pause.touch()
 
-    @property
-    def _doing(self) -> str:
-        return "paused: no space left" if self._paused else "paused" if self.wishes.pause else "fuzzing"
+    def _doing(self, states: Iterable[WorkerState]) -> str:
+        if self._paused:
+            return "paused: no space left"
+        if self.wishes.pause:
+            return "paused"
+        nearly_over = not self.config.iterations and self._time_left() <= LAST_PART * self.config.budget
+        urgent = any(one.urgent for state in states for one in state.to_reduce)
+        return "reducing what was found" if nearly_over and urgent else "fuzzing"
 
     def _pauses(self, slot: int | None, why: str) -> None:
         """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""

@@ -253,8 +253,8 @@ def _as_one_axis(tree: Tree, site: Site, kept: int, gone: int) -> Any:
 
 
 def axes_with_rounds(tree: Tree) -> Iterator[Make]:
-    """A variable of a block and its part of the rounds of the loop that it is bound to go together, or all rounds of the
-    loops that it alone is bound to."""
+    """A variable of a block and its part of the rounds of the loop that it is bound to go together, or all rounds of
+    the loops that it alone is bound to."""
     for site in tree.of_type(s_tir.SBlockRealize):
         bindings = [{key(var) for var in variables_in(value)} for value in array_items(site.node.iter_values)]
         extents = [constant_int(iter_var.dom.extent) for iter_var in array_items(site.node.block.iter_vars)]
