@@ -8,13 +8,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, is_buffer, name_of, params_of, s_tir, source_of, tirx, tvm
-from tzerlike.tir.node import accessed_by, is_choice, key, variables_in
+from tzerlike.tir.node import accessed_by, dtype_of, is_choice, key, substitute, variables_in
+from tzerlike.tir.scope import constant_int
 from tzerlike.tir.tree import Site, Tree, in_init
+
+_ITERATIONS = 256
+"""Of loops that are looked at one by one, at most."""
 
 _CHOICES = {tirx.IfThenElse: ("then_case", "else_case"), tirx.Select: ("true_value", "false_value")}
 
@@ -56,8 +61,54 @@ def _early(tree: Tree) -> set[str]:
 
 
 def _guard_lost(before: Tree, after: Tree) -> set[str]:
-    """Buffers that some access is made to without a condition, where all had one."""
-    return (_guarded(before, True) - _guarded(before, False)) & _guarded(after, False)
+    """Buffers that some access is made to without a condition, where all had one, and that is what is wrong."""
+    lost = (_guarded(before, True) - _guarded(before, False)) & _guarded(after, False)
+    return {name for name in lost if not _astray_within(before, after, name)}
+
+
+def _astray_within(before: Tree, after: Tree, name: str) -> bool:
+    """Whether a buffer is accessed out of its bounds in some iteration in which the conditions on it did hold."""
+    conditions = [one for site, at in _accesses(before) if at == name for one in _conditions(site)]
+    for site, at in _accesses(after):
+        for point in _iterations(site) if at == name else ():
+            places = zip(_places_of(site), array_items(accessed_by(site.node).shape), strict=True)
+            inside = all(_within(_at(place, site, point), extent) for place, extent in places)
+            if not inside and all(_holds(_at(condition, above, point)) for condition, above in conditions):
+                return True
+    return False
+
+
+def _iterations(site: Site) -> Iterator[Mapping[str, int]]:
+    """The iterations of the loops around a site, by the names of their variables; none where they are too many, or not
+    known."""
+    loops = [above.node for above in site.ancestors() if type(above.node) is tirx.For]
+    extents = [constant_int(loop.extent) if constant_int(loop.min) == 0 else None for loop in loops]
+    known = [extent for extent in extents if extent is not None]
+    names = [str(loop.loop_var.name) for loop in loops]
+    if len(known) == len(loops) and len(set(names)) == len(names) and math.prod(known) <= _ITERATIONS:
+        for numbers in product(*map(range, known)):
+            yield dict(zip(names, numbers, strict=True))
+
+
+def _at(expr: Any, site: Site, point: Mapping[str, int]) -> Any:
+    """An expression at a site in an iteration."""
+    for above in site.ancestors():
+        if type(above.node) is s_tir.SBlockRealize:
+            axes = zip(array_items(above.node.block.iter_vars), array_items(above.node.iter_values), strict=True)
+            expr = substitute(expr, {key(axis.var): value for axis, value in axes})
+        elif type(above.node) is tirx.For and (number := point.get(str(above.node.loop_var.name))) is not None:
+            expr = substitute(expr, {key(above.node.loop_var): tirx.IntImm(dtype_of(above.node.loop_var), number)})
+    return tvm_api.part("sym").Analyzer().simplify(expr)
+
+
+def _within(place: Any, extent: Any) -> bool:
+    """Whether an index is in bounds, or is not known."""
+    index, size = constant_int(place), constant_int(extent)
+    return index is None or size is None or 0 <= index < size
+
+
+def _holds(condition: Any) -> bool:
+    return bool(constant_int(condition))
 
 
 def _guarded(tree: Tree, wanted: bool) -> set[str]:

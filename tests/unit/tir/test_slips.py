@@ -139,6 +139,30 @@ def test_what_is_well_shows_nothing(program: str, steps: list[Step]) -> None:
     assert slips_of(after_steps(program), after_steps(program, *steps)) == ()
 
 
+WHERE = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(B: T.Buffer((2,), "float32")):
+    for i in range(5):
+        with T.sblock("B"):
+            vi = T.axis.spatial(2, {index})
+            T.where({index} < 2)
+            B[vi] = T.float32(0)
+"""
+
+
+@pytest.mark.parametrize(("index", "words"), [("i", ["guard"]), ("i // 2", [])])
+def test_a_condition_that_does_not_keep_an_access_in_bounds_is_not_what_it_lacks(index: str, words: list[str]) -> None:
+    """Halves of an odd number of iterations become all of them, and the third is out of bounds: with the condition
+    too."""
+
+    def blocked(sch: Any) -> None:
+        sch.blockize(sch.get_loops(sch.get_sblock("B"))[0])
+
+    before, after = after_steps(WHERE.format(index=index)), after_steps(WHERE.format(index=index), blocked)
+    assert [word for word, _ in slips_of(before, after)] == words
+
+
 @pytest.mark.parametrize(("condition", "words"), [("vi < 5", ["guard"]), ("vi < 6", [])])
 def test_a_condition_that_always_holds_guards_nothing(condition: str, words: list[str]) -> None:
     guarded = PAD.replace("1 <= vi and vi < 5, A[vi - 1]", f"{condition}, A[vi % 4]")

@@ -42,8 +42,8 @@ class FindingJudge:
 
     @cached_property
     def _odd(self) -> frozenset[str]:
-        # What takes all memory does so whatever its loops compute.
-        return self._programs.odd(self._start) | ({REPEATS} if self._bundle.kind == "oom" else set())
+        # What takes all memory, or all time, does so whatever its loops compute.
+        return self._programs.odd(self._start) | ({REPEATS} if self._bundle.kind in ("oom", "hang") else set())
 
     def finding(self, case: Case, layout: int = 0) -> Finding | None:
         """Look at `case` once on a heap; the finding if it shows."""

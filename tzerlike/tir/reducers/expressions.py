@@ -117,12 +117,13 @@ def _constants(site: Site) -> list[Any]:
 
 
 def _parts(tree: Tree, site: Site) -> tuple[list[Any], list[Any]]:
-    """The expressions of its dtype that an expression is made of, each once: the nearest, and those in them."""
+    """The expressions of its dtype that an expression is made of, each once: the nearest, and those in them. Numbers
+    are such only of an extent, where size may be what matters."""
     nearest: dict[int, Any] = {}
     deeper: dict[int, Any] = {}
     end = site.number
     for below in [] if needs_constant(site) else tree.below(site)[1:]:
-        if below.dtype == site.dtype and not is_constant(below.node):
+        if below.dtype == site.dtype and (site.role == "extent" or not is_constant(below.node)):
             near = below.number >= end
             (nearest if near else deeper).setdefault(structural_hash(below.node), below.node)
             end = below.end if near else end
