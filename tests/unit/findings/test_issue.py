@@ -60,6 +60,8 @@ def test_a_hang_is_called_one_and_its_script_comes_to_an_end() -> None:
     seen = Observation(Exit.TIMEOUT, Stage.BUILD, "does not end within 60 s of processor time, with all loops small")
     told = replace(subject("hang", seen), repro='"""x"""\n')
     assert headline(told) == "[Bug][TIR] Code generation hangs"
+    large = replace(told, script="for i in range(134217728):\n    pass\n")
+    assert headline(large) == "[Bug][TIR] Code generation hangs on an extent of 134217728"
     assert "exits non-zero if the bug is present. A limit on its CPU time ends it.\n" in report(told)
 
 

@@ -78,9 +78,10 @@ def headline(subject: Subject) -> str:
                 text = f"{place} overlooks that a block allocates {own}"
     else:
         most, huge = most_called(subject.script), huge_extent(subject.script)
+        on_extent = f" on an extent of {huge}" * bool(huge)
         text = {
-            "hang": f"{place} hangs{_at(subject) or (most and f' on {most}')}",
-            "oom": f"{place} runs out of memory{(huge and f' on an extent of {huge}') or _on_operators(subject)}",
+            "hang": f"{place} hangs{_at(subject) or (most and f' on {most}') or on_extent}",
+            "oom": f"{place} runs out of memory{on_extent or _on_operators(subject)}",
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)

@@ -12,7 +12,7 @@ from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.wording import brief
+from tzerlike.findings.issue.wording import brief, huge_extent
 from tzerlike.graph.stored import COMPILED
 from tzerlike.oracles.documented import is_documented
 from tzerlike.systems.optional import in_words
@@ -69,7 +69,7 @@ def takes(subject: Subject) -> str:
         return f"The default pipeline with default options{lifted} shows it."
     if only_with(subject):
         return ""
-    if case.harness == GRAPH:
+    if case.harness == GRAPH or (subject.finding.kind in ("hang", "oom") and huge_extent(subject.script)):
         return ""
     odd = odd_in(case.ir, threads=kind_of_target(case.target) == "cuda")
     return f"Only seen with {_odd_in_words(odd)}."
