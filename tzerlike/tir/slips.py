@@ -71,7 +71,8 @@ def _astray_within(before: Tree, after: Tree, name: str) -> bool:
     conditions = [one for site, at in _accesses(before) if at == name for one in _conditions(site)]
     for site, at in _accesses(after):
         for point in _iterations(site) if at == name else ():
-            places = zip(_places_of(site), array_items(accessed_by(site.node).shape), strict=True)
+            buffer: Any = accessed_by(site.node)
+            places = zip(_places_of(site), array_items(buffer.shape), strict=True)
             inside = all(_within(_at(place, site, point), extent) for place, extent in places)
             if not inside and all(_holds(_at(condition, above, point)) for condition, above in conditions):
                 return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 
 import pytest
 
@@ -10,6 +12,7 @@ from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
+from tzerlike.harnesses.graph import failing
 from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output, with_fewer_lines
 from tzerlike.harnesses.graph.program import in_short, source_program
@@ -85,6 +88,33 @@ def test_one_input_stands_for_others_of_its_type_alone(other: str, one: bool) ->
     assert (found.count("R.Tensor") == 1) == one
 
 
+NESTED = """\
+def main(x0: R.Tensor((1,), dtype="float32"), x1: R.Tensor((1,), dtype="float32")):
+    @R.function
+    def lv(p0: R.Tensor((1,), dtype="float32")):
+        lv_1 = R.nn.batch_norm(x0, p0)
+        lv1 = lv_1[0]
+        lv2 = lv_1[1]
+        return lv1, lv2
+
+    lv1 = lv(x1)
+    return lv1[0]"""
+
+
+def test_a_closure_returns_what_it_captures_and_is_given() -> None:
+    returned = re.compile(r"return x0, \w+\n|R\.nn\.batch_norm\(x0[^@]+return \w+, \w+\n")
+    found = with_fewer_lines(NESTED, lambda text: "fails" * (bool(returned.search(text)) and "lv(x1)" in text))
+    assert "R.nn" not in found and "        return x0, " in found
+
+
+def test_a_tuple_of_one_and_a_name_for_a_name_are_needless() -> None:
+    text = "with R.dataflow():\n    lv = R.exp(x0)\n    gv = (lv,)\n    R.output(gv)\nreturn gv"
+    found = with_fewer_lines(text, lambda text: "fails" * ("R.output(" in text and "R.exp" in text))
+    assert "gv = (lv,)" not in found and "R.output(lv)\nreturn lv" in found
+    pair = with_fewer_lines("gv = a, b\nreturn gv", lambda text: "fails" * bool(re.search(r"\w, \w", text)))
+    assert pair == "return a, a"
+
+
 def test_a_tuple_is_given_in_the_place_of_its_item() -> None:
     text = "lv = R.nn.dropout(x0)\ngv = lv[0]\nR.output(gv)\nreturn gv"
     found = with_fewer_lines(text, lambda text: "fails" * ("R.output(gv)" in text and "gv = " in text))
@@ -133,6 +163,18 @@ def test_tvm_fails_on_the_shorter_text_as_well() -> None:
     assert "dataflow" not in half and half.rstrip().endswith("return R.atan(x0)")
     single = shortest("atan", "InternalError: unknown intrinsic")
     assert "dataflow" in single, "nothing fails"
+
+
+def test_a_text_that_kills_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search goes on behind it."""
+
+    def failure(finding: Finding, model: Model, text: str) -> str:
+        if "return x0" in text:
+            os.kill(os.getpid(), signal.SIGFPE)
+        return "fails" * ("R.atan" in text)
+
+    monkeypatch.setattr(failing, "_failure", failure)
+    assert shortest("atan", "fails").rstrip().endswith("return R.atan(x0)")
 
 
 MADE = """\

@@ -29,7 +29,11 @@ def shortest_source(finding: Finding, model: Model, source: str) -> str:
     breaks = finding.kind == "invalid-ir" and seen.offences[0].check == ILL_FORMED
     if not (raises or breaks) or any(one.kind == "constant" for one in model.sources) or "@I.ir_module" not in source:
         return source
-    return in_child(lambda: with_fewer_lines(source, lambda text: _failure(finding, model, text)))[0] or source
+    shortest, died = in_child(lambda: with_fewer_lines(source, lambda text: _failure(finding, model, text)))
+    if died:
+        # Of a text that fails otherwise: each is tried in a child of its own then.
+        shortest = with_fewer_lines(source, lambda text: in_child(lambda: _failure(finding, model, text))[0] or "")
+    return shortest or source
 
 
 def _failure(finding: Finding, model: Model, source: str) -> str:

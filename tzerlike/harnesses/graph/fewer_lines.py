@@ -27,6 +27,7 @@ _PARAMETER = re.compile(r'\w+: R\.Tensor\(\(.*?\), dtype="\w+"\)')
 _KEYWORD = re.compile(r', \w+=(?:"[^"]*"|[\w.-]+|\[[^\]]*\]|\([^()]*\))')
 _ONE_OUTPUT = re.compile(r"^( *)(\w+) = \((\w+),\)\n *return \2$", re.MULTILINE)
 _NAMED_RESULT = re.compile(r"^( *)(\w+) = (.+)\n *return \2$", re.MULTILINE)
+_ALIAS = re.compile(r"\(?(\w+)(?:,\))?$")
 _COPY = re.compile(r"R\.(?:negative|logical_not)\((\w+)\)$")
 
 
@@ -106,11 +107,13 @@ def _in_functions(lines: list[str], place: int, function: re.Match[str]) -> Iter
     if function[3] == "":
         yield from _called_itself(lines, place, stop, function[2])
     parameters = _PARAMETER.findall(function[3])
+    captured = [name for name in _types(lines[:place]) if function[1] and _uses(lines[place + 1 : stop], name)]
     for parameter in parameters:
         name = parameter.partition(":")[0]
-        body = [f"{inner}return {name}"]
-        if lines[place + 1 : stop] != body:
-            yield [*lines[: place + 1], *body, *lines[stop:]]
+        for given in (name, f"{name}, {name}", *(f"{one}, {name}" for one in captured)):
+            body = [f"{inner}return {given}"]
+            if len(lines[place + 1 : stop]) > 1 or lines[place + 1 : stop] > body:
+                yield [*lines[: place + 1], *body, *lines[stop:]]
         if function[2] == "main" and not _uses(lines[place + 1 : stop], name):
             others = ", ".join(other for other in parameters if other != parameter)
             yield [*lines[:place], f"{function[1]}def main({others}):", *lines[place + 1 :]]
@@ -142,6 +145,8 @@ def _without_binding(lines: list[str], place: int, binding: re.Match[str]) -> It
     if copied := _COPY.match(value):
         renamed = (re.sub(rf"\b{name}\b", copied[1], line) for line in after[:scope])
         yield [*before, *renamed, *after[scope:]]
+    if alias := _ALIAS.match(value):
+        yield [*before, *(re.sub(rf"\b{name}\b", alias[1], line) for line in after)]
 
 
 def _untupled(lines: list[str]) -> Iterator[list[str]]:
@@ -172,7 +177,9 @@ def _plainer(line: str, types: Mapping[str, str]) -> Iterator[str]:
     start = line.removesuffix(value)
     found = re.fullmatch(r"\(?(\w+(?:, \w+)*),?\)?", value)
     if found is not None and "," in value:
-        yield from (f"{start}{item}" for item in found[1].split(", "))
+        items = found[1].split(", ")
+        yield from (f"{start}{item}" for item in items)
+        yield start + ", ".join(items[:1] * len(items))
     if value.startswith("R."):
         for argument in _KEYWORD.finditer(line):
             yield line[: argument.start()] + line[argument.end() :]
