@@ -10,6 +10,7 @@ _ABOVE_SOURCES = re.compile(r"^.*?/(?=(?:src|include|3rdparty|ffi)/)")
 _NO_LINE = "<unknown>"
 _CALLED_BACK = "ForwardPyErrorToFFI"
 _OF_COMPILER = re.compile(r"\btvm::(?!ffi::)")
+_CALL_OF_PASS = "tvm/ir/transform.py"
 _PACKAGE = re.compile(r"/(tvm/(?!.*/tvm/).+\.py)$")
 
 
@@ -34,7 +35,7 @@ def python_place(error: BaseException) -> str:
         called_back |= _CALLED_BACK in name
         package = _PACKAGE.search(file)
         if package and (called_back or not seen):
-            place = f"{package[1]}:{line}"
+            place = "" if package[1] == _CALL_OF_PASS else f"{package[1]}:{line}"
         elif _OF_COMPILER.search(name):
             # That did more than to look into a container.
             place = ""

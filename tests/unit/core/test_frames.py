@@ -48,6 +48,19 @@ def test_what_the_compilers_python_raises_has_its_place() -> None:
     assert python_place(raised.value).startswith("tvm/topi/"), python_place(raised.value)
 
 
+def test_the_call_of_a_pass_is_no_place() -> None:
+    """What the standard library of C++ raises comes without frames of C++."""
+    relax = tvm_api.part("relax")
+    builder, one = relax.BlockBuilder(), relax.Var("x", relax.TensorType((), "int32"))
+    with builder.function("main", [one]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.stack([one], -1))
+        builder.emit_func_output(result)
+    with pytest.raises(Exception, match="basic_string") as raised:
+        relax.transform.ConvertLayout({})(builder.finalize())
+    assert cpp_frames(raised.value) == [] and python_place(raised.value) == ""
+
+
 def test_what_cpp_raises_has_no_place_in_python() -> None:
     assert python_place(raised()) == ""
 
