@@ -13,9 +13,17 @@ from tests.subjects import SCRIPT, frames
 from tzerlike.findings.issue.calls import plain_calls, schedule_of
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
 from tzerlike.findings.issue.paste import self_contained
-from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names
+from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names, unusual_block
 from tzerlike.findings.repro import without_idle_imports
 from tzerlike.systems.tvm_api import s_tir
+
+
+def test_a_long_program_is_gone_through_once() -> None:
+    """Where lines far in can be matched in several ways, forty of them take years."""
+    deep = f"{' ' * 24}A[0] = 1\n" * 40
+    block = f'    with T.sblock("B"):\n{deep}'
+    assert unusual_block(block * 2) == ""
+    assert unusual_block(f'{block}        with T.sblock("C"):\n') == " on a nested block"
 
 
 def test_nothing_in_a_program_ends_its_block() -> None:

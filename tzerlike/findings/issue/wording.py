@@ -144,7 +144,7 @@ def makes_closures(script: str) -> bool:
     return len(depths) > 1
 
 
-_NESTED = re.compile(r'^( *)with T\.sblock\("(?!root").*\n(?:\1 +.*\n)*?\1 +with T\.sblock\(', re.MULTILINE)
+_NESTED = re.compile(r'^( *)with T\.sblock\("(?!root").*\n(?:\1 .*\n)*?\1 +with T\.sblock\(', re.MULTILINE)
 """A block inside of another one."""
 
 
