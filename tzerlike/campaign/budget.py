@@ -8,8 +8,13 @@ from types import FrameType
 
 from tzerlike.processes.stop import on_stop
 
-LAST_PART = 0.15
+_LAST_PART = 0.15
 """The part of the time in which what was found is made ready to be read."""
+
+
+def nearly_over(elapsed: float, seconds: float, quota: int | None) -> bool:
+    """Whether little of the time is left; never of a quota, since its iterations are the same on any machine."""
+    return quota is None and elapsed >= (1 - _LAST_PART) * seconds
 
 
 class Interrupted(BaseException):
@@ -53,8 +58,7 @@ class Budget:
 
     @property
     def nearly_over(self) -> bool:
-        """Whether little of the time is left; never of a quota, since its iterations are the same on any machine."""
-        return self.quota is None and self.elapsed() >= (1 - LAST_PART) * self._seconds
+        return nearly_over(self.elapsed(), self._seconds, self.quota)
 
     def done(self, iterations: int) -> bool:
         """Whether it is time to stop for a worker that has done so many iterations."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from tzerlike.campaign.announcing import Announcer
 from tzerlike.campaign.books import Books
-from tzerlike.campaign.budget import LAST_PART
+from tzerlike.campaign.budget import nearly_over
 from tzerlike.campaign.directory import ENVIRONMENT, MIRROR, CampaignDir
 from tzerlike.campaign.machines import difference, write_machine
 from tzerlike.campaign.recovery import recover
@@ -284,9 +284,9 @@ class Supervisor:
             return "paused: no space left"
         if self.wishes.pause:
             return "paused"
-        nearly_over = not self.config.iterations and self._time_left() <= LAST_PART * self.config.budget
+        ends = nearly_over(self._elapsed(), self.config.budget, self.config.iterations)
         urgent = any(one.urgent for state in states for one in state.to_reduce)
-        return "reducing what was found" if nearly_over and urgent else "fuzzing"
+        return "reducing what was found" if ends and urgent else "fuzzing"
 
     def _pauses(self, slot: int | None, why: str) -> None:
         """Note that a worker, or with None the supervisor itself, cannot write for now, or can again; `why` is ""

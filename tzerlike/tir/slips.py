@@ -95,8 +95,7 @@ def _at(expr: Any, site: Site, point: Mapping[str, int]) -> Any:
     """An expression at a site in an iteration."""
     for above in site.ancestors():
         if type(above.node) is s_tir.SBlockRealize:
-            axes = zip(array_items(above.node.block.iter_vars), array_items(above.node.iter_values), strict=True)
-            expr = substitute(expr, {key(axis.var): value for axis, value in axes})
+            expr = substitute(expr, _bound(above.node))
         elif type(above.node) is tirx.For and (number := point.get(str(above.node.loop_var.name))) is not None:
             expr = substitute(expr, {key(above.node.loop_var): tirx.IntImm(dtype_of(above.node.loop_var), number)})
     return tvm_api.part("sym").Analyzer().simplify(expr)
@@ -160,11 +159,16 @@ def _loops_in(exprs: Iterable[Any], site: Site) -> set[int]:
     found = {key(var) for expr in exprs for var in variables_in(expr)}
     for above in site.ancestors():
         if type(above.node) is s_tir.SBlockRealize:
-            axes = zip(array_items(above.node.block.iter_vars), array_items(above.node.iter_values), strict=True)
-            bound = {key(axis.var): value for axis, value in axes}
+            bound = _bound(above.node)
             inner = found & bound.keys()
             found = (found - inner) | {key(var) for axis in inner for var in variables_in(bound[axis])}
     return found
+
+
+def _bound(realize: Any) -> dict[int, Any]:
+    """What each axis of a block is bound to."""
+    axes = zip(array_items(realize.block.iter_vars), array_items(realize.iter_values), strict=True)
+    return {key(axis.var): value for axis, value in axes}
 
 
 def _fewer_iterations(before: Tree, after: Tree) -> set[str]:

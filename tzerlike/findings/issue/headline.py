@@ -62,11 +62,10 @@ def headline(subject: Subject) -> str:
             text = f"{short_name(seen.culprit)} leaves ill-formed IR: {reason(seen.refusal)}"
     elif kind == "crash":
         on = symbolic_thread(subject.script) or _visiting(seen) or _at(subject) or _on_block(subject)
-        text = f"{place} crashes ({death(subject)}){on}"
+        what = place
         if seen.stage is Stage.LOAD and len(operators := called_operators(subject.script)) == 1:
-            text = (
-                f"{operators[0]} crashes ({death(subject)}){' on symbolic extents' * ('tirx.Var(' in subject.script)}"
-            )
+            what, on = operators[0], " on symbolic extents" * ("tirx.Var(" in subject.script)
+        text = f"{what} crashes ({death(subject)}){on}"
     elif kind == "ice-on-valid":
         if REFUSED_SOURCE in seen.refusal:
             place = "CUDA source"
