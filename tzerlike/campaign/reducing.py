@@ -239,7 +239,7 @@ class Reductions:
         yield from _costs(search, search.steps(), cost)
         bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
         if keep:
-            self._save(bundle, [search.best] if limits is None else accepted, bundle.environment)
+            self._save(bundle, accepted, bundle.environment)
             yield from self._with_culprit(bundle, cost)
         else:
             self._compare(search.best, bundle, self._judge(bundle))
