@@ -448,6 +448,26 @@ def test_an_axis_goes_with_all_loops_that_it_alone_is_bound_to() -> None:
     assert not any("T.grid(1, 1, 4)" in text for text in texts_of(of_text(shared), "axes-with-rounds"))
 
 
+def test_a_dimension_goes_with_the_axes_that_run_along_it() -> None:
+    both = (
+        READ.replace('(("n",), "float32")', '((4, 4), "float32")')
+        .replace("    n = T.int32()\n", "")
+        .replace("(n, 4)", "(4, 4)")
+    )
+    again = """
+        with T.sblock("c"):
+            vk, vl = T.axis.remap("SS", [i, j])
+            B[vk, vl] = B[vk, vl] + A[vl, vk]
+"""
+    found = texts_of(of_text(both.replace("A[vj]", "A[vi, vj]").rstrip() + again), "dimensions-with-axes")
+    first, *_ = [text for text in found if "B[vj] = A[vj]" in text]
+    assert 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")' in first
+    assert "B[vl] = B[vl] + A[vk]" in first, "vk and vl run along others too"
+    alone = texts_of(of_text(both.replace("A[vj]", "A[vj, vj]")), "dimensions-with-axes")
+    assert any("B[vj] = A[vj, vj]" in text and "vi" not in text for text in alone)
+    assert any("A: T.Buffer((4,)" in text or "B[vi] = A[0, 0]" in text for text in alone), "one dimension has to stay"
+
+
 def test_one_axis_takes_the_place_of_another_that_is_alike() -> None:
     alike, shorter = (of_text(READ.replace("T.grid(n", f"T.grid({extent}")) for extent in (4, 2))
     assert any("B[vi, vi] = A[vi]" in text for text in texts_of(alike, "smaller-blocks"))

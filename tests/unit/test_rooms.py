@@ -136,6 +136,8 @@ IN_CHILDREN = {
     "oracles.schedules.fitted",
     "oracles.schedules.honest",
     "oracles.schedules.judge",
+    "oracles.schedules.smaller",
+    "oracles.schedules.trace",
     "testing",
 }
 """What else loads it: in workers and in their children, never in a process of the commands."""
@@ -156,7 +158,7 @@ KNOW_TENSOR_IR = {
         "oracles.mutation", "oracles.performance.examiner", "oracles.primitives.due",
         "oracles.primitives.examiner", "oracles.schedule_lookups", "oracles.schedule_trace", "oracles.schedules.alone",
         "oracles.schedules.documented", "oracles.schedules.examiner", "oracles.schedules.fitted",
-        "oracles.schedules.honest", "oracles.schedules.judge",
+        "oracles.schedules.honest", "oracles.schedules.judge", "oracles.schedules.smaller",
     },
     "what runs in another TVM for replay --python": {"findings.versions.judge"},
     "the conformance kit for mutators": {"testing"},

@@ -20,6 +20,7 @@ from tzerlike.oracles.schedule_calls import (
 )
 from tzerlike.oracles.schedules import examiner as schedules
 from tzerlike.oracles.schedules.fitted import schedule_by
+from tzerlike.oracles.schedules.trace import TraceStep, steps_in
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.systems.tvm_api import s_tir, scheduling, tvm
@@ -38,13 +39,15 @@ ONE_LOOP = DEEP.replace("for x, i, y, k in T.grid(1, 4, 1, 8)", "for k in range(
     'vi, vk = T.axis.remap("SS", [i, k])', "vi, vk = T.axis.spatial(4, 0), T.axis.spatial(8, k)"
 )
 
+AXES = 'vx, vi, vk = T.axis.remap("SSS", [x, i, k])'
+
 
 def module(text: str) -> Any:
     return tvm_api.module_of(tvm_api.parse_script(text))
 
 
-def trace_of(*steps: Any) -> str:
-    schedule = scheduling(module(DEEP))
+def trace_of(*steps: Any, text: str = DEEP) -> str:
+    schedule = scheduling(module(text))
     block = schedule.get_sblock("add")
     for step in steps:
         step(schedule, block)
@@ -91,6 +94,44 @@ def test_what_a_step_refuses_is_refused_as_before() -> None:
     with pytest.raises(CompilerRefused) as refused:
         fitted(trace, DEEP.replace('"SS"', '"SR"').replace("A[vi, vk] + 1", "B[vi, vk] + A[vi, vk]"))
     assert isinstance(refused.value.cause, s_tir.ScheduleError)
+
+
+def test_padding_of_axes_that_are_gone_goes() -> None:
+    pads = lambda padding: lambda schedule, block: schedule.pad_einsum(block, padding)  # noqa: E731
+    wide = DEEP.replace("Buffer((4", "Buffer((1, 4").replace('vi, vk = T.axis.remap("SS", [i, k])', AXES)
+    wide = wide.replace("B[vi, vk] = A[vi, vk]", "B[vx, vi, vk] = A[vx, vi, vk]")
+    trace = trace_of(pads([1, 3, 16]), text=wide)
+    tvm.ir.assert_structural_equal(fitted(trace, DEEP), by_hand(DEEP, pads([3, 16])))
+    one = FLAT.replace("Buffer((4, 8)", "Buffer((8,)").replace("[vi, vk]", "[vk]")
+    one = one.replace('vi, vk = T.axis.remap("SS", [i, k])', "vk = T.axis.spatial(8, k)").replace("i, k", "_, k")
+    tvm.ir.assert_structural_equal(fitted(trace, one), by_hand(one, pads([16])))
+    with pytest.raises(CompilerRefused):
+        fitted(trace, DEEP.replace("= A[vi, vk]", "= A[vi // 2, vk]"))
+
+
+def offered(*steps: Any) -> list[list[TraceStep]]:
+    """The schedules of DEEP that are offered in place of one."""
+    held = {HELD: {"trace": trace_of(*steps), "calls": []}}
+    texts = [one[HELD]["trace"] for one in schedules.smaller(held)]
+    return [steps_in(tvm.ir.load_json(text)[0]) for text in texts]
+
+
+def test_a_second_look_at_the_same_is_offered_by_what_the_first_found() -> None:
+    def twice(schedule: Any, block: Any) -> None:
+        schedule.parallel(schedule.get_loops(block)[1])
+        schedule.vectorize(schedule.get_loops(schedule.get_sblock("add"))[3])
+
+    found = [steps for steps in offered(twice) if [step.kind for step in steps].count("GetSBlock") == 1]
+    kept = [steps for steps in found if [step.kind for step in steps].count("GetLoops") == 2]
+    (block, first, _, second, last) = kept[0]
+    assert second.inputs[0] == first.inputs[0] == block.outputs[0]
+    assert last.inputs[0] == second.outputs[3]
+
+
+def test_numbers_in_a_trace_are_offered_smaller() -> None:
+    split = lambda schedule, block: schedule.split(schedule.get_loops(block)[3], [2, 4])  # noqa: E731
+    factors = {tuple(map(int, steps[-1].inputs[1:])) for steps in offered(split)}
+    assert factors == {(0, 4), (1, 4), (2, 0), (2, 1), (2, 2)}
 
 
 class Records:

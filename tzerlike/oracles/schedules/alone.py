@@ -9,7 +9,8 @@ from typing import Any
 
 from tzerlike.core.observation import Stage
 from tzerlike.oracles.schedule_lookups import NoLookup, lookup_of
-from tzerlike.oracles.schedules.fitted import TraceStep, schedule_by, steps_in
+from tzerlike.oracles.schedules.fitted import schedule_by
+from tzerlike.oracles.schedules.trace import TraceStep, items_of, steps_in, trace_text
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import (
@@ -22,11 +23,7 @@ from tzerlike.systems.tvm_api import (
     s_tir,
     scheduling,
     tvm,
-    tvm_ffi,
 )
-
-LOOKS = "Get"
-"""What the names of the instructions begin with that leave a schedule as it is."""
 
 
 def lay_last_alone(item: Mapping[str, Any], channel: Channel) -> None:
@@ -38,7 +35,7 @@ def lay_last_alone(item: Mapping[str, Any], channel: Channel) -> None:
     with suppress(CompilerRefused, NoLookup):
         whole = schedule_by(item["trace"], lambda: entry_of(load_ir(item["parent"])))
         *earlier, last = steps_in(whole.trace.as_json()[0])
-        if all(step.kind.startswith(LOOKS) for step in earlier):
+        if all(step.only_looks for step in earlier):
             return
         given = ask_compiler(lambda: scheduling(load_ir(item["parent"])))
         before = s_tir.schedule.Trace(array_items(whole.trace.insts)[:-1], {})
@@ -50,8 +47,7 @@ def lay_last_alone(item: Mapping[str, Any], channel: Channel) -> None:
         looks = _Looks(given, known)
         alone = replace(last, inputs=looks.at(last.inputs))
         steps = [*looks.steps, alone]
-        trace = str(tvm.ir.save_json(tvm_ffi.convert([[step.to_json() for step in steps], []])))
-        channel.add_result({"ir": ir, "trace": trace})
+        channel.add_result({"ir": ir, "trace": trace_text(steps)})
 
 
 class _Looks:
@@ -66,8 +62,8 @@ class _Looks:
 
     def at(self, value: Any) -> Any:
         """What stands in the place of an input, with the names that the look-ups give to blocks and loops."""
-        if isinstance(value, tvm_ffi.Array | tuple | list):
-            return [self.at(item) for item in value]
+        if (items := items_of(value)) is not None:
+            return [self.at(item) for item in items]
         if not isinstance(value, str) or value not in self._known:
             return value
         found = self._known[value]

@@ -19,11 +19,11 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.inputs import parameters_of
 from tzerlike.mutators.schedule import product_intrinsic
 from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
-from tzerlike.oracles.fewer_steps import HeldStep, fewer_steps
 from tzerlike.oracles.metamorphic import DIFF, HELD, LIES, OTHER_VALUES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
-from tzerlike.oracles.schedules.alone import LOOKS, lay_last_alone
+from tzerlike.oracles.schedules.alone import lay_last_alone
 from tzerlike.oracles.schedules.judge import MAKERS, SAME, SUSPECT, due_to_schedule, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.smaller import smaller_traces
 from tzerlike.oracles.schedules.stray import stray_source
 from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
@@ -56,41 +56,8 @@ def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout
 
 
 def smaller(held: Environment) -> Iterator[Environment]:
-    """The schedule without some of its instructions, but with the last, which is the one that goes wrong."""
-    try:
-        trace = json.loads(held[HELD]["trace"])
-        nodes = trace["nodes"]
-        place, decisions = nodes[trace["root_index"]]["data"]
-        steps = nodes[place]["data"]
-        if nodes[decisions]["data"]:
-            return
-        kept_of = list(fewer_steps(_steps_of(nodes, steps)))
-    except (ValueError, LookupError, TypeError):
-        return
-    for kept in kept_of:
-        fewer = [*nodes[:place], {**nodes[place], "data": [steps[one] for one in kept]}, *nodes[place + 1 :]]
-        yield {HELD: {**held[HELD], "trace": json.dumps({**trace, "nodes": fewer}, separators=(",", ":"))}}
-
-
-def _steps_of(nodes: Sequence[Any], places: Sequence[int]) -> list[HeldStep]:
-    """What the instructions of a trace take of each other: an instruction is the places of its name, inputs, attributes
-    and outputs, and a result the place of its name."""
-    made: dict[int, int] = {}
-    steps = []
-    for number, place in enumerate(places):
-        name, inputs, _, outputs = nodes[place]["data"]
-        takes = frozenset(made[one] for one in _within(nodes, inputs) if one in made)
-        steps.append(HeldStep(takes, str(nodes[name]["data"]).startswith(LOOKS)))
-        made.update(dict.fromkeys(nodes[outputs]["data"], number))
-    return steps
-
-
-def _within(nodes: Sequence[Any], place: int) -> Iterator[int]:
-    """The places in an array, and in the arrays in it."""
-    for one in nodes[place]["data"]:
-        yield one
-        if nodes[one]["type"] == "ffi.Array":
-            yield from _within(nodes, one)
+    """The schedule with fewer or smaller steps, but with the last, which is the one that goes wrong."""
+    return ({HELD: {**held[HELD], "trace": trace}} for trace in smaller_traces(held[HELD]["trace"]))
 
 
 def last_alone(ask: Ask, case: Case, held: Environment) -> tuple[Case, Environment] | None:

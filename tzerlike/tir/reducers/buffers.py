@@ -148,7 +148,7 @@ def smaller_buffers(tree: Tree) -> Iterator[Make]:
     for buffer in buffers_of(tree):
         shape = array_items(type_of(buffer).shape)
         for start, stop in spans(len(shape)):
-            yield partial(_with_dimensions, tree, buffer, [p for p in range(len(shape)) if not start <= p < stop])
+            yield partial(with_dimensions, tree.func, buffer, [p for p in range(len(shape)) if not start <= p < stop])
         for place, extent in enumerate(shape):
             for shorter in extents_below(extent):
                 yield partial(_with_number_for_extent, tree, buffer, place, shorter)
@@ -169,8 +169,8 @@ def _with_extent(tree: Tree, buffer: Any, place: int, extent: Any) -> Any:
     return _like(tree, buffer, {"shape": shape, "strides": array_items(type_of(buffer).strides)})
 
 
-def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
-    """The function with only the dimensions `kept` of a buffer; None where there are none."""
+def with_dimensions(func: Any, buffer: Any, kept: Sequence[int]) -> Any:
+    """Return the function with only the dimensions `kept` of a buffer; None where there are none."""
     if not kept:
         return None
 
@@ -183,7 +183,7 @@ def _with_dimensions(tree: Tree, buffer: Any, kept: Sequence[int]) -> Any:
 
     # Nodes come children first: by the time an access is seen, it is one of the new buffer.
     return mapped(
-        tree.func,
+        func,
         (tirx.Var, lambda var: new if key(var) == key(buffer) else var),
         (tvm.ir.TensorLoad, lambda n: tirx.BufferLoad(new, chosen(n.indices)) if source_of(n).same_as(new) else n),
         (tirx.BufferStore, lambda n: tirx.BufferStore(new, n.value, chosen(n.indices)) if n.buffer.same_as(new) else n),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tzerlike.core.case import Case
 from tzerlike.core.shrink import Reducer
-from tzerlike.tir.reducers import buffers, expressions, names, statements
+from tzerlike.tir.reducers import axes, buffers, expressions, names, statements
 from tzerlike.tir.reducers.joint import JOINT
 from tzerlike.tir.reducers.plan import PLAN
 from tzerlike.tir.reducers.program import ProgramReducer, on_program
@@ -28,8 +28,9 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "without-names": statements.without_names,
     "plainer": statements.plainer,
     "constant-values": expressions.constant_values,
-    "smaller-blocks": statements.smaller_blocks,
-    "axes-with-rounds": statements.axes_with_rounds,
+    "smaller-blocks": axes.smaller_blocks,
+    "axes-with-rounds": axes.axes_with_rounds,
+    "dimensions-with-axes": axes.dimensions_with_axes,
     "simpler-expressions": expressions.simpler_expressions,
     "folded": expressions.folded,
     "smaller-buffers": buffers.smaller_buffers,
