@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT
-from tzerlike.systems import TVM
+from tzerlike.systems import TVM, tvm_api
+from tzerlike.tir.odd.forms import oddities
 
 pytestmark = pytest.mark.long
 
@@ -156,6 +157,24 @@ def test_variables_are_replaced_in_its_nodes(added: dict[str, str], tmp_path: Pa
     command = [python, "-c", f"TEXT = {THREADS!r}\n{MENDED}"]
     done = subprocess.run(command, capture_output=True, text=True, env=added, check=False)
     assert done.returncode == 0 and "for i in range(8)" in done.stdout, done.stderr
+
+
+PLAIN = """
+import json
+from tzerlike.systems import tvm_api
+from tzerlike.tir.odd.forms import oddities
+print(json.dumps([odd.what for odd in oddities(tvm_api.parse_script(TEXT), threads=False)]))
+"""
+
+
+def test_a_program_is_as_odd_there_as_here(added: dict[str, str]) -> None:
+    """Though its operations on bits are calls there, and its accesses nodes of other names."""
+    python = next(Path(added["XDG_CACHE_HOME"]).glob("tzerlike/tvm/builds/*/env/bin/python"))
+    command = [python, "-c", f"TEXT = {BITS!r}\n{PLAIN}"]
+    done = subprocess.run(command, capture_output=True, text=True, env=added, check=False)
+    assert done.returncode == 0, done.stderr
+    here = [odd.what for odd in oddities(tvm_api.parse_script(BITS), threads=False)]
+    assert sorted(json.loads(done.stdout)) == sorted(here) != []
 
 
 def test_a_planted_regression_is_named_and_found(tmp_path: Path) -> None:

@@ -31,6 +31,17 @@ seeds = [seed.to_json() for seed in found.seeds if seed.origin == "tiles"]
 print(json.dumps({"seeds": seeds, "dropped": [entry for entry in found.dropped if entry[0].startswith("tiles.")]}))
 """
 
+UNUSUAL = """
+import json, sys
+from tzerlike.systems import tvm_api
+from tzerlike.tir.odd.vocabulary import unusual
+from tzerlike.tir.tree import Tree
+
+programs = [seed["ir"] for seed in json.load(open(sys.argv[1]))["seeds"]]
+forms = [form for ir in programs for _, form in unusual(Tree(tvm_api.entry_of(tvm_api.load_ir(ir))))]
+print(json.dumps(sorted(set(forms))))
+"""
+
 MUTANTS = """
 import json, sys
 from random import Random
@@ -106,6 +117,13 @@ def test_at_least_sixty_kernels_are_lowered_to_source_for_a_gpu(seeds: tuple[Pat
     reasons = [reason for name, reason in seeds[1]["dropped"] if not name.startswith("tiles.cpu.")]
     products = [reason for reason in reasons if "No infer layout function found for gemm" in reason]
     assert len(reasons) - len(products) <= 1, reasons
+
+
+def test_kernels_have_no_form_that_is_unusual_in_the_dialect(
+    tile: dict[str, str], seeds: tuple[Path, dict[str, Any]]
+) -> None:
+    """What scripts/usual_forms.py writes in an environment of TileLang; without it nothing there were in tier 1."""
+    assert json.loads(there(tile, UNUSUAL, seeds[0])) == []
 
 
 def test_most_mutants_are_lowered(tile: dict[str, str], seeds: tuple[Path, dict[str, Any]]) -> None:

@@ -214,7 +214,8 @@ def structural_map(root: Any, change: Any) -> Any:
 def structural_walk(root: Any, *callbacks: Any) -> None:
     """Call the first of `callbacks` that fits, (type or types, function) each, for each node; children come first.
 
-    It stands for tvm_ffi.structural_walk on functions and statements, as far as statements and expressions go.
+    It stands for tvm_ffi.structural_walk on functions, statements, expressions and ranges, as far as statements and
+    expressions go.
     """
     entries = _entries(callbacks)
 
@@ -224,7 +225,9 @@ def structural_walk(root: Any, *callbacks: Any) -> None:
                 call(node)
                 return
 
-    tirx.stmt_functor.post_order_visit(root.body if isinstance(root, tirx.PrimFunc) else root, visit)
+    parts = (root.min, root.extent) if isinstance(root, tvm.ir.Range) else (root,)
+    for part in parts:
+        tirx.stmt_functor.post_order_visit(part.body if isinstance(part, tirx.PrimFunc) else part, visit)
 
 
 def _entries(callbacks: tuple[Any, ...]) -> list[tuple[Any, Callable[[Any], object]]]:

@@ -12,16 +12,31 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.dtypes import parse
-from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, structural_walk, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import (
+    CALLED_NODES,
+    array_items,
+    is_buffer,
+    operator_name,
+    params_of,
+    s_tir,
+    structural_walk,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.node import dtype_of, is_choice, key, variables_in
 from tzerlike.tir.odd.expressions import path_of
 from tzerlike.tir.odd.program import BOUNDS
 from tzerlike.tir.reducers.program import buffers_of
 from tzerlike.tir.scope import REDUCTION_AXIS
+from tzerlike.tir.tile_language import ROOT
 from tzerlike.tir.tree import ARITHMETIC, BITWISE, COMPARISON, LOGIC, Kind, Site, Tree, in_init
 
 USUAL_FORMS = Path(__file__).with_name("usual_forms.txt")
 """A line for each form of the seeds, written by scripts/usual_forms.py."""
+
+TILE_FORMS = USUAL_FORMS.with_name("tile_forms.txt")
+"""A line for each form that only kernels in TileLang's dialect have, of its seeds, written by the same script."""
 
 _REVIEWED = frozenset((
     *(f"{stmt} at the top" for stmt in ("Evaluate", "IfThenElse", "Bind")),
@@ -73,17 +88,29 @@ _CLASSES: Mapping[type, str] = {
     **dict.fromkeys((*BITWISE, tirx.BitwiseNot), "bits"),
     **dict.fromkeys((tirx.IntImm, tirx.FloatImm), "number"),
     tirx.Select: "choice",
+    tvm.ir.TensorLoad: "TensorLoad",
 }
 
 
 def unusual(tree: Tree) -> Iterator[tuple[Site, str]]:
     """The nodes of a program whose form no seed has, with the form in words."""
-    return ((site, form) for site, form in forms(tree) if form not in usual_forms())
+    known = usual_forms() | tile_forms() if is_tile_kernel(tree) else usual_forms()
+    return ((site, form) for site, form in forms(tree) if form not in known)
 
 
 @cache
 def usual_forms() -> frozenset[str]:
     return _REVIEWED.union(USUAL_FORMS.read_text().splitlines())
+
+
+@cache
+def tile_forms() -> frozenset[str]:
+    return frozenset(TILE_FORMS.read_text().splitlines())
+
+
+def is_tile_kernel(tree: Tree) -> bool:
+    """Whether a program is a kernel in TileLang's dialect."""
+    return any(str(site.node.name_hint) == ROOT for site in tree.of_type(s_tir.SBlock))
 
 
 def forms(tree: Tree) -> Iterator[tuple[Site, str]]:
@@ -94,7 +121,7 @@ def forms(tree: Tree) -> Iterator[tuple[Site, str]]:
         yield from ((site, form) for form in found)
     given = params_of(tree.func)
     parameters = frozenset(map(key, given))
-    yield from ((tree.sites[0], f"parameter of {type_of(param)}") for param in given if not is_buffer(param))
+    yield from ((tree.sites[0], f"parameter of {dtype_of(param)}") for param in given if not is_buffer(param))
     for buffer in buffers_of(tree):
         shape = array_items(type_of(buffer).shape)
         whose = "given" if key(buffer) in parameters else "own"
@@ -139,13 +166,13 @@ def _of_block(block: Any, name: str) -> Iterator[str]:
 def _of_expression(site: Site) -> Iterator[str]:
     node, above = site.node, site.parent
     assert above is not None
-    kind = type(node)
+    kind = _kind(node)
     inside = above.kind is Kind.EXPR
     place = _class(above.node) if inside else f"{_owner(above)}.{site.role}"
     yield f"{_class(node)} in {place}"
     yield from (f"{_class(node)} for {purpose}" for purpose in _purposes(site))
     if kind is tvm.ir.Call:
-        yield f"{getattr(node.op, 'name', 'a function')} of {_family(site.dtype)}"
+        yield f"{operator_name(node) or 'a function'} of {_family(site.dtype)}"
     elif kind is tirx.Cast:
         yield f"{_family(site.dtype)} of {_family(dtype_of(node.value))}"
     elif kind is tirx.IntImm:
@@ -169,9 +196,17 @@ def _purposes(site: Site) -> Iterator[str]:
 
 def _class(node: Any) -> str:
     """What an expression is, alike for those that stand for each other."""
-    if type(node) is tvm.ir.Call:
+    kind = _kind(node)
+    if kind is tvm.ir.Call:
         return "choice" if is_choice(node) else "call"
-    return _CLASSES.get(type(node), type(node).__name__)
+    return _CLASSES.get(kind, kind.__name__)
+
+
+def _kind(node: Any) -> type:
+    """The type of an expression: of a call that is an operation on bits in older versions, that of the latter."""
+    kind = type(node)
+    called = CALLED_NODES.get(operator_name(node)) if kind is tvm.ir.Call else None
+    return kind if called is None or called not in _CLASSES else called
 
 
 def _owner(site: Site) -> str:
