@@ -1,8 +1,8 @@
 """What TVM before 0.27 has by another name or not at all, for the parts of tzerlike that work with it.
 
-Those are compiling, applying passes, seeds, coverage, and most mutators. There an expression has a dtype and no type, a
-buffer is no variable, and a function's parameters are handles that a map takes to their buffers. The interpreter knows
-0.27 only.
+Those are compiling, applying passes, seeds, coverage, most mutators, the interpreter, and what is odd. There an
+expression has a dtype and no type, a buffer is no variable, and a function's parameters are handles that a map takes to
+their buffers. What looks at types, and at schedules, knows the latest version only.
 """
 
 from __future__ import annotations
