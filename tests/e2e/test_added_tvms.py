@@ -177,6 +177,24 @@ def test_a_program_is_as_odd_there_as_here(added: dict[str, str]) -> None:
     assert sorted(json.loads(done.stdout)) == sorted(here) != []
 
 
+SHIFT = """
+from tzerlike.arith.bridge import Unmakeable, to_tvm
+from tzerlike.arith.model import Expr
+lowest, four = (Expr("IntImm", "int32", (), value) for value in (-2147483647, 4))
+try:
+    print(to_tvm(Expr("LShift", "int32", (lowest, four))))
+except Unmakeable as error:
+    print(error)
+"""
+
+
+def test_a_shift_that_overflows_is_not_made_there(added: dict[str, str]) -> None:
+    """It is computed where it is made, and what it comes to fits no int32: no fault of ours."""
+    python = next(Path(added["XDG_CACHE_HOME"]).glob("tzerlike/tvm/builds/*/env/bin/python"))
+    done = subprocess.run([python, "-c", SHIFT], capture_output=True, text=True, env=added, check=False)
+    assert (done.returncode, done.stdout) == (0, "a shift in LShift\n"), done.stderr
+
+
 def test_a_planted_regression_is_named_and_found(tmp_path: Path) -> None:
     """One function of a copy of the installed TVM always says yes: what is divided is never negative."""
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}

@@ -16,6 +16,7 @@ from tzerlike.arith.model import (
     lanes,
     limits,
     vector_dtype,
+    walk,
 )
 from tzerlike.core.errors import TzerlikeError
 from tzerlike.systems import tvm_api
@@ -55,6 +56,9 @@ class Unmakeable(Exception):
 _BAD_SHIFT = "Shift amount must be"
 """Older releases make no shift by a constant that is negative or as wide as the operand."""
 
+_TOO_LARGE = "Literal value "
+"""They fold a shift of two constants, and make none whose outcome does not fit its dtype."""
+
 
 @cache
 def _constructor(op: str) -> Any:
@@ -80,9 +84,10 @@ def to_tvm(node: Expr) -> Any:
     try:
         return _made(node)
     except tvm_api.CONSTRUCTION_ERRORS as error:
-        if _BAD_SHIFT in str(error):
+        said = str(error)
+        if _BAD_SHIFT in said or (_TOO_LARGE in said and any(part.op == "LShift" for part in walk(node))):
             raise Unmakeable(f"a shift in {node.op}") from error
-        raise TzerlikeError(f"TVM does not make {node} ({node.dtype}): {error}") from error
+        raise TzerlikeError(f"TVM does not make {node} ({node.dtype}): {said}") from error
 
 
 def _made(node: Expr) -> Any:
