@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tzerlike.core.case import Case
-from tzerlike.core.observation import Stage
-from tzerlike.oracles.metamorphic import HELD
+from tzerlike.core.observation import Exit, Observation, Stage
+from tzerlike.core.results import Ending, Ran, Results
+from tzerlike.oracles.metamorphic import DIFF, HELD
 from tzerlike.oracles.primitives import CALLS
 from tzerlike.oracles.primitives import examiner as primitives
 from tzerlike.oracles.schedule_calls import (
@@ -20,6 +21,7 @@ from tzerlike.oracles.schedule_calls import (
 )
 from tzerlike.oracles.schedules import examiner as schedules
 from tzerlike.oracles.schedules.fitted import schedule_by
+from tzerlike.oracles.schedules.judge import UNRUN
 from tzerlike.oracles.schedules.trace import TraceStep, steps_in
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused
@@ -227,3 +229,35 @@ def test_numbers_are_offered_smaller_but_for_places() -> None:
     offered = list(with_smaller_numbers(calls))
     assert {lines[1] for lines in offered} == {calls[1], "v2 = sch.rfactor(v1[3], 0)", "v2 = sch.rfactor(v1[3], 1)"}
     assert {lines[2] for lines in offered} == {calls[2], *(f"v3 = sch.split(v1[0], [None, {n}])" for n in (0, 1, 2))}
+
+
+TOGETHER = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.sblock("zero"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = 0
+        with T.sblock("add"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = B[vi] + A[vi]
+"""
+
+
+def test_where_what_is_compiled_kills_the_process_another_shows_what_changed() -> None:
+    schedule = scheduling(module(TOGETHER))
+    schedule.pad_einsum(schedule.get_sblock("zero"), [16])
+    held = {HELD: {"trace": str(tvm.ir.save_json(schedule.trace.as_json()))}}
+    died = Observation(Exit.CRASH, Stage.RUN, results=Results("defined", baseline=Ran(Ending.DIED)))
+    asked = []
+
+    def ask(item: Any) -> Any:
+        asked.append(item)
+        records, _ = ask_of(schedules)({**item, UNRUN: True})
+        return (records, None) if UNRUN in item else (records[:1], died)
+
+    look = schedules.look_again(ask, Case(tvm_api.dump_ir(module(TOGETHER))), held)
+    (finding,) = look.findings
+    assert finding.observation.message.startswith("block-domain: ") and len(asked) == 2
+    assert "+        for i in range(16):" in look.held[HELD][DIFF]

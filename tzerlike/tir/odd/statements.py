@@ -28,7 +28,7 @@ from tzerlike.tir.odd.program import (
     is_pure,
 )
 from tzerlike.tir.odd.repetition import only_repeats
-from tzerlike.tir.odd.unreachable import never_holds
+from tzerlike.tir.odd.unreachable import never_holds, span_of
 from tzerlike.tir.reducers.program import number
 from tzerlike.tir.scope import SERIAL, THREAD_BINDING, UNROLLED, VECTORIZED
 from tzerlike.tir.thread_memory import tag_of
@@ -44,7 +44,7 @@ def _loop(program: Program, site: Site) -> Odds:
     dtype = str(type_of(node.extent).dtype)
     if str(type_of(node.loop_var).dtype).startswith("uint"):
         yield UNSIGNED, partial(_signed, node)
-    if _at_most_zero(node.extent):
+    if _at_most_zero(node.extent, site):
         yield "a loop that never runs", partial(loop_with, node, extent=number(dtype, 2))
     bound_to_threads = int(node.kind) == THREAD_BINDING
     if bound_to_threads and not program.threads:
@@ -79,11 +79,13 @@ def _variables_of_kernel(site: Site) -> frozenset[int]:
     return frozenset(key(loop.loop_var) for loop in loops[:launched])
 
 
-def _at_most_zero(extent: Any) -> bool:
-    """Whether a number that a program calculates is never positive, whatever it calculates with."""
-    if type(extent) is tirx.IntImm:
-        return int(extent.value) <= 0
-    return type(extent) is tirx.Min and (_at_most_zero(extent.a) or _at_most_zero(extent.b))
+def _at_most_zero(extent: Any, site: Site) -> bool:
+    """Whether a number that a program calculates is never positive, whatever it calculates with or the loops around
+    count."""
+    span = span_of(extent, site)
+    if span is not None:
+        return span[1] <= 0
+    return type(extent) is tirx.Min and (_at_most_zero(extent.a, site) or _at_most_zero(extent.b, site))
 
 
 def _is_around_launch(tree: Tree, site: Site) -> bool:

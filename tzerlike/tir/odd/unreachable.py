@@ -72,6 +72,10 @@ def _common_bits(one: Span, other: Span) -> Span | None:
     return (0, min(one[1], other[1])) if min(one[0], other[0]) >= 0 else None
 
 
+def _shifted_zero(one: Span, other: Span) -> Span | None:
+    return one if one == (0, 0) else None
+
+
 _SPANS: dict[type, Callable[[Span, Span], Span | None]] = {
     tirx.Add: lambda one, other: (one[0] + other[0], one[1] + other[1]),
     tirx.Sub: lambda one, other: (one[0] - other[1], one[1] - other[0]),
@@ -81,6 +85,8 @@ _SPANS: dict[type, Callable[[Span, Span], Span | None]] = {
     tirx.FloorDiv: _quotient,
     tirx.FloorMod: _remainder,
     tirx.BitwiseAnd: _common_bits,
+    tirx.LShift: _shifted_zero,
+    tirx.RShift: _shifted_zero,
 }
 
 
