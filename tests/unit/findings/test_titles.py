@@ -429,6 +429,14 @@ def test_bad_cuda_source_is_told_with_what_it_is_generated_for() -> None:
             "P leaves IR with a buffer of a negative extent",
         ),
         (
+            'P leaves IR that code generation fails on: T.Cast("float32", T.Cast("bfloat16", T.Cast("float32", i)))',
+            "P leaves IR with a cast to bfloat16 and back",
+        ),
+        (
+            'P leaves IR that code generation fails on: T.Cast("float8_e4m3fn", A[0] + B[0] * T.float32(2.0))',
+            "P leaves IR with a cast to float8_e4m3fn",
+        ),
+        (
             'Q fails: unknown intrinsic ir.Op(span=None, name="tirx.atan", x=(), support_level=10)',
             "Q fails: unknown intrinsic tirx.atan",
         ),

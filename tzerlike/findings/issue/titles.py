@@ -60,6 +60,8 @@ _SHORTER = (
     (r" leaves IR with \w+ of shape (\([^()]{,24}\))$", r" leaves a buffer of shape \1"),
     (rf" leaves IR with \w+ of shape \((?:-?\d+, )*({_SYMBOLIC})(?:, -?\d+)*,?\)$", r" leaves an extent of \1"),
     (r" leaves IR with (\w+) of shape \(.{30,}", r" leaves IR with bad extents of \1"),
+    (r' leaves IR with T\.Cast\("\w+", T\.Cast\("(\w+)".*', r" leaves IR with a cast to \1 and back"),
+    (r' leaves IR with T\.Cast\("(\w+)".*', r" leaves IR with a cast to \1"),
     (r" leaves IR with (T\.\w+)\(.*", r" leaves IR with \1"),
     (r"(?<=\w)\(\w+(?:, \w+)*\) -> ", "(...) -> "),
     (r" leaves IR with a buffer with an extent, stride or offset of (\S+)$", r" leaves a buffer sized by \1"),
