@@ -183,12 +183,13 @@ def call(op: Any, args: Sequence[Any], dtype: str) -> Any:
     return tirx.Call(dtype or "void", name, list(args))
 
 
-def call_with(node: Any, args: Sequence[Any]) -> Any:
-    """The call `node` with other arguments; a fork's calls have annotations."""
+def call_with(node: Any, args: Sequence[Any], ty: Any = None) -> Any:
+    """The call `node` with other arguments, and of another type where one is given; a fork's calls have annotations."""
     annotations = getattr(node, "annotations", None)
+    dtype = str(node.dtype if ty is None else ty.dtype)
     if not annotations:
-        return call(node.op, args, str(node.dtype))
-    return tirx.Call(str(node.dtype), node.op, list(args), annotations)
+        return call(node.op, args, dtype)
+    return tirx.Call(dtype, node.op, list(args), annotations)
 
 
 def structural_map(root: Any, change: Any) -> Any:

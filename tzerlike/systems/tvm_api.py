@@ -59,6 +59,9 @@ source_of: Callable[[Any], Any] = attrgetter("source" if KNOWN_IR else "buffer")
 name_of: Callable[[Any], Any] = attrgetter("name") if _TYPED else older_tvm.name_of
 """The name of a variable or a buffer."""
 
+memory_of: Callable[[Any], Any] = (lambda buffer: buffer) if _TYPED else attrgetter("data")
+"""The variable that stands for the memory of a buffer: since buffers are variables, that itself."""
+
 predicate_of: Callable[[Any], Any] = (lambda node: None) if KNOWN_IR else attrgetter("predicate")
 """The predicate of a load or a store that has one as a part of its own; later versions call a function for those."""
 
@@ -138,11 +141,11 @@ def op_call(op: Any, args: Any, dtype: str) -> Any:
     return tvm.ir.Call(op, args, ret_ty=dtype) if _TYPED else older_tvm.call(op, args, dtype)
 
 
-def call_with(node: Any, args: Any) -> Any:
-    """Return the call `node` with other arguments."""
+def call_with(node: Any, args: Any, ty: Any = None) -> Any:
+    """Return the call `node` with other arguments, and of another type where one is given."""
     if not _TYPED:
-        return older_tvm.call_with(node, args)
-    return tvm.ir.Call(node.op, args, attrs=node.attrs, ret_ty=node.ty)
+        return older_tvm.call_with(node, args, ty)
+    return tvm.ir.Call(node.op, args, attrs=node.attrs, ret_ty=node.ty if ty is None else ty)
 
 
 def dump_ir(module: Any) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, name_of, s_tir, tirx, type_of
+from tzerlike.systems.tvm_api import array_items, name_of, s_tir, source_of, tirx, type_of
 from tzerlike.tir.node import accessed_by, declares_nothing, key
 from tzerlike.tir.tree import Site, Tree
 
@@ -135,7 +135,7 @@ def _text(buffer: Any) -> str:
 def _named_by_place(tree: Tree) -> dict[tuple[str, str, int], str]:
     found: dict[tuple[str, str, int], str] = {}
     for site in tree.of_type(s_tir.SBlock):
-        written = [name_of(region.source) for region in array_items(site.node.writes)]
+        written = [name_of(source_of(region)) for region in array_items(site.node.writes)]
         annotations = dict(site.node.annotations or {})
         for name in _BY_PLACE:
             for place in _places(annotations.get(name)):
@@ -160,7 +160,7 @@ def _undeclared(tree: Tree) -> Iterator[str]:
         block = site.node
         if declares_nothing(block):
             continue
-        known = {key(region.source) for region in (*array_items(block.reads), *array_items(block.writes))}
+        known = {key(source_of(region)) for region in (*array_items(block.reads), *array_items(block.writes))}
         below = list(tree.below(site))
         known |= {key(buffer) for inner in (site, *below) for buffer in _own(inner)}
         for inner in below:
@@ -172,7 +172,7 @@ def _undeclared(tree: Tree) -> Iterator[str]:
 def _misfits(tree: Tree) -> Iterator[str]:
     for site in tree.of_type(s_tir.SBlock):
         for match in array_items(site.node.match_buffers):
-            source = match.source.source
+            source = source_of(match.source)
             had, wanted = _strides(source), _strides(match.buffer, packed=False)
             if wanted and had and had[-len(wanted) :] != wanted:
                 yield f"{name_of(match.buffer)}, a view of {name_of(source)} with strides that it does not have"

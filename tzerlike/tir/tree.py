@@ -21,6 +21,7 @@ from tzerlike.systems.tvm_api import (
     array_items,
     call_with,
     function_with,
+    memory_of,
     name_of,
     params_of,
     s_tir,
@@ -146,7 +147,8 @@ def refresh_regions(block: Node) -> Node:
         return block
     accessed, inner = _accessed_buffers(block)
     sizes = _sizes(accessed)
-    reads, writes = s_tir.analysis.get_sblock_read_write_region(block, {buffer: buffer for buffer in accessed})
+    by_memory = {memory_of(buffer): buffer for buffer in accessed}
+    reads, writes = s_tir.analysis.get_sblock_read_write_region(block, by_memory)
     return s_tir.SBlock(
         block.iter_vars,
         [_visible(region, inner, sizes) for region in array_items(reads)],

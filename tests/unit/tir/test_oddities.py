@@ -107,7 +107,7 @@ def test_what_people_write(statement: str) -> None:
         ("for i in range(0, 16, 2147483646):\n    B[i] = 1", "an extreme constant", "range(0, 16, 2)"),
         ("for i in range(0):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("for i in range(1):\n    for j in range(i):\n        B[j] = 1", "a loop that never runs", "T.grid(1, 2)"),
-        ("for i in range(4):\n    for j in range(0 >> i):\n        B[j] = 1", "a loop that never runs", "for j in range(2)"),
+        ("for i in range(4):\n    for j in range(0 >> i):\n        B[j] = 1", "a loop that never runs", "in range(2)"),
         ("for i in range(T.min(n, 0)):\n    B[i] = 1", "a loop that never runs", "for i in range(2):"),
         ("B[n] = A[17]", "an index outside of its buffer", "B[n] = A[0]"),
         ("for i in range(17):\n    B[n] = B[n] + A[i]", "an index outside of its buffer", "B[n] + A[0]"),

@@ -107,7 +107,7 @@ def _given(tree: Tree, buffer: Any, *, filled: bool) -> Any:
 
     def change(site: Site, node: Any) -> Any:
         if type(node) is s_tir.SBlockRealize and not filled:
-            written = {key(region.source) for region in array_items(node.block.writes)}
+            written = {key(source_of(region)) for region in array_items(node.block.writes)}
             return seq([]) if written == {key(buffer)} else node
         if type(node) is tirx.AllocBuffer and key(node.buffer) == key(buffer):
             return seq([])

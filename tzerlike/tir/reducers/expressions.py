@@ -11,6 +11,7 @@ from typing import Any
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import (
     array_items,
+    call_with,
     source_of,
     structural_hash,
     structural_map,
@@ -228,7 +229,7 @@ def _typed(node: Any, old: str, into: Any) -> Any:
     if kind not in (tirx.IntImm, tirx.FloatImm, tirx.Cast, tvm.ir.Call) or dtype_of(node) != old:
         return node
     if kind is tvm.ir.Call:
-        return tvm.ir.Call(node.op, array_items(node.args), attrs=node.attrs, ret_ty=into)
+        return call_with(node, array_items(node.args), into)
     if kind is tirx.Cast:
         return tirx.Cast(into, node.value)
     text = str(into.dtype)
