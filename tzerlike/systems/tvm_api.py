@@ -59,7 +59,7 @@ source_of: Callable[[Any], Any] = attrgetter("source" if KNOWN_IR else "buffer")
 name_of: Callable[[Any], Any] = attrgetter("name") if _TYPED else older_tvm.name_of
 """The name of a variable or a buffer."""
 
-memory_of: Callable[[Any], Any] = (lambda buffer: buffer) if _TYPED else attrgetter("data")
+memory_var_of: Callable[[Any], Any] = (lambda buffer: buffer) if _TYPED else attrgetter("data")
 """The variable that stands for the memory of a buffer: since buffers are variables, that itself."""
 
 predicate_of: Callable[[Any], Any] = (lambda node: None) if KNOWN_IR else attrgetter("predicate")

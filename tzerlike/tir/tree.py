@@ -21,7 +21,7 @@ from tzerlike.systems.tvm_api import (
     array_items,
     call_with,
     function_with,
-    memory_of,
+    memory_var_of,
     name_of,
     params_of,
     s_tir,
@@ -147,7 +147,7 @@ def refresh_regions(block: Node) -> Node:
         return block
     accessed, inner = _accessed_buffers(block)
     sizes = _sizes(accessed)
-    by_memory = {memory_of(buffer): buffer for buffer in accessed}
+    by_memory = {memory_var_of(buffer): buffer for buffer in accessed}
     reads, writes = s_tir.analysis.get_sblock_read_write_region(block, by_memory)
     return s_tir.SBlock(
         block.iter_vars,
