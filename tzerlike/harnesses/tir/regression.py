@@ -50,7 +50,14 @@ signal.alarm({seconds})
 """
 
 _MEMORY = """\
+# Of address space, of which TVM takes some when it is loaded.
 resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
+"""
+
+_WITH_ENOUGH_MEMORY = """\
+try:
+{build}except Exception as error:  # it may be refused, but not for want of memory
+    assert not isinstance(error, MemoryError) and "bad_alloc" not in str(error), error
 """
 
 _OFFERED = """\
@@ -79,7 +86,7 @@ class Module:
             B[i] = A[i]
 """
 
-_MAY_BE_REFUSED = ("crash", "hang", "oom")
+_MAY_BE_REFUSED = ("crash", "hang")
 """Kinds of findings that are as well mended by an exception."""
 
 _NAMED_EXTENT = re.compile(r"Buffer\(\((?:[^()]|\([^()]*\))*\"")
@@ -133,7 +140,9 @@ def regression_test(
     # Where results were asked for, a build ends with the look-up that generates machine code.
     lookup = bool(name) if wrong else finding.kind != "ice-on-valid" and seen.results is not None
     build, imports = build_statements(case_of(finding, baseline), name, lookup, instruments=instruments)
-    if finding.kind in _MAY_BE_REFUSED:
+    if finding.kind == "oom":
+        build = _WITH_ENOUGH_MEMORY.format(build=textwrap.indent(build, "    "))
+    elif finding.kind in _MAY_BE_REFUSED:
         build = "with contextlib.suppress(Exception):\n" + textwrap.indent(build, "    ")
         imports = [*imports, "import contextlib"]
     guard, guard_imports = _guard(finding, limits)
