@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
+from tzerlike.systems.builds import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "test-cache"
@@ -36,6 +38,15 @@ def install(project: Path, site: Path) -> Path:
     points = [f"{key} = {value}" for key, value in described["entry-points"]["tzerlike.plugins"].items()]
     (info / "entry_points.txt").write_text("\n".join(["[tzerlike.plugins]", *points, ""]))
     return site
+
+
+def there(variables: Mapping[str, str], name: str, script: str, *arguments: str | Path) -> str:
+    """What a script prints in the environment of an added TVM; `variables` are those of the command that added it."""
+    python = Store(Path(variables["XDG_CACHE_HOME"]) / "tzerlike" / "tvm").named(name).python
+    line = [str(python), "-c", script, *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, env=variables, timeout=1800, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def start(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:

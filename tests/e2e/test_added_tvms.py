@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import ROOT
+from tests.e2e.conftest import ROOT, there
 from tzerlike.systems import TVM, tvm_api
 from tzerlike.tir.odd.forms import oddities
 
@@ -31,6 +31,20 @@ def main(A: T.Buffer((8, 8), "int32"), C: T.Buffer((8, 8), "int32"), n: T.int32)
             C[vi, vj] = ((A[vi, vj] & 7) << 2) | T.if_then_else(vi < vj, ~n >> 1, 3)
 """
 """What older versions call and the latest has nodes for."""
+
+BLOCKS = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    held = T.sblock_alloc_buffer((4, 4))
+    for i, j in T.grid(4, 4):
+        with T.sblock("first"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            held[vi, vj] = A[vi, vj]
+        with T.sblock("second"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = held[vi, vj] + T.float32(1)
+"""
 
 RACE = """
 # from tvm.script import tirx as T
@@ -153,10 +167,7 @@ print(tvm_api.script_of(mended(tvm_api.parse_script(TEXT), 0, threads=False)))
 
 def test_variables_are_replaced_in_its_nodes(added: dict[str, str], tmp_path: Path) -> None:
     """A loop over threads is odd on a processor, and mended by putting its variable in the place of the thread's."""
-    python = next(Path(added["XDG_CACHE_HOME"]).glob("tzerlike/tvm/builds/*/env/bin/python"))
-    command = [python, "-c", f"TEXT = {THREADS!r}\n{MENDED}"]
-    done = subprocess.run(command, capture_output=True, text=True, env=added, check=False)
-    assert done.returncode == 0 and "for i in range(8)" in done.stdout, done.stderr
+    assert "for i in range(8)" in there(added, "old", f"TEXT = {THREADS!r}\n{MENDED}")
 
 
 PLAIN = """
@@ -169,12 +180,9 @@ print(json.dumps([odd.what for odd in oddities(tvm_api.parse_script(TEXT), threa
 
 def test_a_program_is_as_odd_there_as_here(added: dict[str, str]) -> None:
     """Though its operations on bits are calls there, and its accesses nodes of other names."""
-    python = next(Path(added["XDG_CACHE_HOME"]).glob("tzerlike/tvm/builds/*/env/bin/python"))
-    command = [python, "-c", f"TEXT = {BITS!r}\n{PLAIN}"]
-    done = subprocess.run(command, capture_output=True, text=True, env=added, check=False)
-    assert done.returncode == 0, done.stderr
+    found = json.loads(there(added, "old", f"TEXT = {BITS!r}\n{PLAIN}"))
     here = [odd.what for odd in oddities(tvm_api.parse_script(BITS), threads=False)]
-    assert sorted(json.loads(done.stdout)) == sorted(here) != []
+    assert sorted(found) == sorted(here) != []
 
 
 SHIFT = """
@@ -190,9 +198,26 @@ except Unmakeable as error:
 
 def test_a_shift_that_overflows_is_not_made_there(added: dict[str, str]) -> None:
     """It is computed where it is made, and what it comes to fits no int32: no fault of ours."""
-    python = next(Path(added["XDG_CACHE_HOME"]).glob("tzerlike/tvm/builds/*/env/bin/python"))
-    done = subprocess.run([python, "-c", SHIFT], capture_output=True, text=True, env=added, check=False)
-    assert (done.returncode, done.stdout) == (0, "a shift in LShift\n"), done.stderr
+    assert there(added, "old", SHIFT) == "a shift in LShift\n"
+
+
+CHANGED = """
+import json
+from tzerlike.core.case import Case
+from tzerlike.systems import tvm_api
+from tzerlike.tir.reducers.catalogue import REDUCERS
+case = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(TEXT))))
+names = ("without-statements", "given-buffers", "smaller-buffers", "smaller-blocks", "dimensions-with-axes")
+print(json.dumps([sum(attempt() is not None for attempt in REDUCERS[name](case)) for name in names]))
+"""
+
+
+def test_blocks_are_changed_there(added: dict[str, str]) -> None:
+    """With the regions that they then have, in as many ways as here."""
+    script = f"TEXT = {BLOCKS!r}\n{CHANGED}"
+    here = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=added, check=True)
+    counts = json.loads(here.stdout)
+    assert json.loads(there(added, "old", script)) == counts and all(counts)
 
 
 def test_a_planted_regression_is_named_and_found(tmp_path: Path) -> None:

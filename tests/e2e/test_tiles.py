@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import ROOT
+from tests.e2e.conftest import ROOT, there
 from tzerlike.core.case import Case, ContextConfig, Provenance
 from tzerlike.core.stored import StoredCase
 from tzerlike.passes.tilelang import tile_pipeline
 from tzerlike.systems import TVM
-from tzerlike.systems.builds import Store
 
 pytestmark = pytest.mark.long
 
@@ -96,18 +95,11 @@ def command(variables: dict[str, str], *arguments: str | Path) -> subprocess.Com
     return subprocess.run(line, capture_output=True, text=True, env=variables, timeout=1800, check=False)
 
 
-def there(variables: dict[str, str], script: str, *arguments: str | Path) -> str:
-    """What a script prints in the environment of that TVM."""
-    (build,) = Store(Path(variables["XDG_CACHE_HOME"]) / "tzerlike" / "tvm").builds()
-    line = [str(build.python), "-c", script, *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, env=variables, timeout=1800, check=True).stdout
-
-
 @pytest.fixture(scope="module")
 def seeds(tile: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The seeds in the dialect, as a file and as they are."""
     place = tmp_path_factory.mktemp("seeds")
-    (place / "seeds.json").write_text(there(tile, SEEDS, place))
+    (place / "seeds.json").write_text(there(tile, "tile", SEEDS, place))
     return place / "seeds.json", json.loads((place / "seeds.json").read_text())
 
 
@@ -123,11 +115,11 @@ def test_kernels_have_no_form_that_is_unusual_in_the_dialect(
     tile: dict[str, str], seeds: tuple[Path, dict[str, Any]]
 ) -> None:
     """What scripts/usual_forms.py writes in an environment of TileLang; without it nothing there were in tier 1."""
-    assert json.loads(there(tile, UNUSUAL, seeds[0])) == []
+    assert json.loads(there(tile, "tile", UNUSUAL, seeds[0])) == []
 
 
 def test_most_mutants_are_lowered(tile: dict[str, str], seeds: tuple[Path, dict[str, Any]]) -> None:
-    lines = [json.loads(line) for line in there(tile, MUTANTS, seeds[0]).splitlines()]
+    lines = [json.loads(line) for line in there(tile, "tile", MUTANTS, seeds[0]).splitlines()]
     outcomes = Counter(said == "ok" for _, said in lines)
     assert len(lines) >= 100 and outcomes[True] >= 0.7 * len(lines), Counter(said for _, said in lines)
     assert len({name for name, said in lines if said == "ok"}) >= 9
