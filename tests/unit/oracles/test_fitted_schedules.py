@@ -21,6 +21,7 @@ from tzerlike.oracles.schedule_calls import (
 )
 from tzerlike.oracles.schedules import examiner as schedules
 from tzerlike.oracles.schedules.fitted import schedule_by
+from tzerlike.oracles.schedules.judge import UNRUN
 from tzerlike.oracles.schedules.trace import TraceStep, steps_in
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused
@@ -244,32 +245,19 @@ def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 """
 
 
-class _Killed(Exception):
-    """What is compiled has killed the process, for a test."""
-
-
-class Killed(Records):
-    """A channel whose process dies once the claim is laid down."""
-
-    def add_result(self, record: dict[str, Any]) -> None:
-        super().add_result(record)
-        raise _Killed
-
-
-def test_what_changed_is_shown_though_what_is_compiled_kills_the_process() -> None:
+def test_where_what_is_compiled_kills_the_process_another_shows_what_changed() -> None:
     schedule = scheduling(module(TOGETHER))
     schedule.pad_einsum(schedule.get_sblock("zero"), [16])
     held = {HELD: {"trace": str(tvm.ir.save_json(schedule.trace.as_json()))}}
     died = Observation(Exit.CRASH, Stage.RUN, results=Results("defined", baseline=Ran(Ending.DIED)))
+    asked = []
 
     def ask(item: Any) -> Any:
-        channel: Any = Killed()
-        with pytest.raises(_Killed):
-            schedules.examine({"input_seed": 0, **item}, channel, 10.0)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        return channel.records, died
+        asked.append(item)
+        records, _ = ask_of(schedules)({**item, UNRUN: True})
+        return (records, None) if UNRUN in item else (records[:1], died)
 
     look = schedules.look_again(ask, Case(tvm_api.dump_ir(module(TOGETHER))), held)
     (finding,) = look.findings
-    assert finding.observation.message.startswith("block-domain: ")
+    assert finding.observation.message.startswith("block-domain: ") and len(asked) == 2
     assert "+        for i in range(16):" in look.held[HELD][DIFF]

@@ -22,7 +22,17 @@ from tzerlike.oracles.examiner import Ask, Look, Made, Pieces
 from tzerlike.oracles.metamorphic import DIFF, HELD, LIES, OTHER_VALUES, judge_metamorphic
 from tzerlike.oracles.protocol import Environment
 from tzerlike.oracles.schedules.alone import lay_last_alone
-from tzerlike.oracles.schedules.judge import MAKERS, SAME, SUSPECT, due_to_schedule, judge_mutation, judge_trace
+from tzerlike.oracles.schedules.judge import (
+    JUDGED,
+    MAKERS,
+    SAME,
+    SUSPECT,
+    TO_SHOW,
+    UNRUN,
+    due_to_schedule,
+    judge_mutation,
+    judge_trace,
+)
 from tzerlike.oracles.schedules.smaller import smaller_traces
 from tzerlike.oracles.schedules.stray import stray_source
 from tzerlike.processes.channel import Channel
@@ -43,13 +53,13 @@ def look(ask: Ask, made: Made) -> Look:
         return Look(word=SAME)
     case = baseline_case(made.parent, LEVELS)
     coordinates = {**made.mutation.to_json(), "target": kind_of_target(made.case.target)}
-    return _looked(case, *ask({**_item(case), "child": made.case.ir, "coordinates": coordinates}))
+    return _looked(ask, case, {"child": made.case.ir, "coordinates": coordinates})
 
 
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
     """Look at a schedule given by its trace, on the inputs of an archive or on those of the case's seed."""
     case = baseline_case(case, LEVELS)
-    return _looked(case, *ask({**_item(case), "trace": held[HELD]["trace"], "inputs": inputs, "layout": layout}))
+    return _looked(ask, case, {"trace": held[HELD]["trace"], "inputs": inputs, "layout": layout})
 
 
 def smaller(held: Environment) -> Iterator[Environment]:
@@ -78,22 +88,27 @@ def _item(case: Case) -> dict[str, Any]:
     return {"parent": case.ir, "input_seed": case.input_seed}
 
 
-def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None) -> Look:
+def _looked(ask: Ask, case: Case, schedule: Mapping[str, Any]) -> Look:
+    item = {**_item(case), **schedule}
+    records, death = ask(item)
     if not records:
         return Look(word="died")
-    first = records[0]
+    first, laid = records[0], _by_word(records)
     if first["word"] != SUSPECT:
         return Look(word=first["word"])
-    if len(records) > 1:
-        results = Results.from_json(records[1]["results"])
+    if JUDGED in laid:
+        results = Results.from_json(laid[JUDGED]["results"])
     elif death is not None and death.results is not None:
         results = due_to_schedule(death.results)
+        # What was compiled killed the process before anything was shown.
+        laid |= _by_word(ask({**item, UNRUN: True})[0])
     else:
         return Look(word="died")
+    shown = laid.get(TO_SHOW, {})
     seen = Observation(
         Exit.OK,
         Stage.MUTATE,
-        message=first["claim"],
+        message=str(shown.get("claim") or first["claim"]),
         pass_name=first["primitive"],
         results=replace(results, guilty=first["primitive"]),
     )
@@ -103,9 +118,13 @@ def _looked(case: Case, records: list[dict[str, Any]], death: Observation | None
     if finding is None:
         return Look(word=f"not borne out: {first['primitive']} {first['claim'].partition(':')[0]}")
     scheduled = {"trace": first["trace"], "calls": first["calls"]}
-    held = {HELD: scheduled | ({DIFF: first[DIFF]} if DIFF in first else {})}
+    held = {HELD: scheduled | ({DIFF: shown[DIFF]} if DIFF in shown else {})}
     archive = base64.b64decode(first["archive"])
     return Look((finding,), "wrong", held=held, archive=archive, repro=partial(_repro, finding, **scheduled))
+
+
+def _by_word(records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {record["word"]: record for record in records}
 
 
 _BEHAVIOUR = """\

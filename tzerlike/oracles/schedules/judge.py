@@ -8,7 +8,6 @@ it out: a finding is a build of the scheduled program that does not compute what
 from __future__ import annotations
 
 import base64
-import json
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +32,6 @@ from tzerlike.oracles.schedules.fitted import schedule_by
 from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
-from tzerlike.processes.forked import in_child
 from tzerlike.processes.heap import stir
 from tzerlike.systems import tvm_api
 from tzerlike.systems.optional import LEVELS, baseline_named
@@ -64,6 +62,13 @@ _KEEP_THE_ORDER = frozenset(
 
 SAME = "same"
 SUSPECT = "suspect"
+JUDGED = "judged"
+TO_SHOW = "shown"
+"""Words of records, in this order for a suspect: the claim, what the compiled program says to it, what a reader is
+shown."""
+
+UNRUN = "unrun"
+"""In an item that asks for what is shown without running what is compiled, which may kill the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +299,7 @@ def judge_mutation(item: Mapping[str, Any], channel: Channel, seconds: float) ->
     if schedule is None or not tvm_api.structural_equal(tvm_api.entry_of(schedule.mod).body, child.body):
         channel.add_result({"word": "not repeated"})
         return
-    _bear_out(base, schedule, item["input_seed"], effort, channel, paced)
+    _bear_out(base, schedule, item, effort, channel, paced)
 
 
 def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -316,7 +321,7 @@ def judge_trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> No
     except CompilerRefused as refusal:
         channel.add_result({"word": "refused", "message": refusal.message})
         return
-    _bear_out(base, schedule, item["input_seed"], effort, channel, paced)
+    _bear_out(base, schedule, item, effort, channel, paced)
 
 
 def calls_in(trace: Any) -> list[str]:
@@ -355,7 +360,12 @@ def due_to_schedule(results: Results) -> Results:
 
 
 def _bear_out(
-    base: Base, schedule: Any, input_seed: int, effort: Effort, channel: Channel, paced: Callable[[bool], None]
+    base: Base,
+    schedule: Any,
+    item: Mapping[str, Any],
+    effort: Effort,
+    channel: Channel,
+    paced: Callable[[bool], None],
 ) -> None:
     """Find what is wrong with a schedule, and lay down that and what the compiled program says to it."""
     paced(False)
@@ -382,12 +392,14 @@ def _bear_out(
         "calls": calls_in(suspect.trace),
         "archive": base64.b64encode(pack_inputs(base.inputs, arrays)).decode(),
     }
-    # In a process of its own, since printing may kill it, and before the rest, since what is compiled may, too.
-    shown, _ = in_child(lambda: json.dumps(_as_printed(base, suspect)))
-    record |= json.loads(shown) if shown else {}
     channel.add_result(record)
-    module = tvm_api.module_of(suspect.child)
-    plain, built = (partial(compile_baseline, module, channel, name) for name in (baseline_named(TVM_VERSION), LEVELS))
-    builds = Builds(None if suspect.claim.what == LIES else plain, built)
-    results = judge_builds(original, builds, input_seed, effort, channel, paced, lambda func: contract)
-    channel.add_result({"results": due_to_schedule(results).to_json()})
+    if not item.get(UNRUN):
+        module = tvm_api.module_of(suspect.child)
+        plain, built = (
+            partial(compile_baseline, module, channel, name) for name in (baseline_named(TVM_VERSION), LEVELS)
+        )
+        builds = Builds(None if suspect.claim.what == LIES else plain, built)
+        results = judge_builds(original, builds, item["input_seed"], effort, channel, paced, lambda func: contract)
+        channel.add_result({"word": JUDGED, "results": due_to_schedule(results).to_json()})
+    # Last, since printing may kill the process, which is confined and can have no child to do that in.
+    channel.add_result({"word": TO_SHOW, **_as_printed(base, suspect)})
