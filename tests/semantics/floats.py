@@ -17,6 +17,17 @@ def chosen(expression: str) -> str:
     return script('A: T.Buffer((2,), "float32"), B: T.Buffer((1,), "int32")', f"B[0] = {expression}")
 
 
+BITS_OF_ZEROS = script(
+    'A: T.Buffer((2,), "bfloat16"), B: T.Buffer((2,), "int32")',
+    """
+for i in range(2):
+    C = T.alloc_buffer((1,), "float32")
+    C[0] = T.reinterpret("float32", T.Cast("uint32", T.reinterpret("uint16", A[i])) << T.uint32(16))
+    B[i] = T.reinterpret("int32", C[0])
+""",
+)
+"""Nothing is computed from the elements of A, so the sign of one that is zero is known."""
+
 CASTS = (
     *by_value("float32 to int32", "cast-range", cast("float32", "int32"), ([2.0**31], [0]), ([2.0**31 - 128], [0])),
     *by_value("float32 to int8", "cast-range", cast("float32", "int8"), ([-129.0], [0]), ([-128.875], [0])),
@@ -117,6 +128,7 @@ B[1] = T.Cast("int32", T.Cast("float16", C[0]) == T.Cast("float16", C[1]))
 )
 
 CHOICES = (
+    Program("the bits of a zero that nothing was computed from", BITS_OF_ZEROS, ([-0.0, 0.0], [0, 0])),
     *by_value(
         "the bits of a zero",
         "float-branch",

@@ -41,6 +41,11 @@ BY_HAND: Mapping[str, tuple[str, Sequence[Value], Sequence[Value]]] = {
         ([-2.75, 1.0], [255, 7], [0, 0, 0, 0]),
         [-2, 256, 1, 1065353216],
     ),
+    "the bits of a zero that nothing was computed from": (
+        floats.BITS_OF_ZEROS,
+        ([-0.0, 0.0], [0, 0]),
+        [-(2**31), 0],
+    ),
     "a choice and its arm": (
         script(
             EIGHT, "for i in range(8):\n    B[i] = T.if_then_else(A[i] == 0, -1, T.Select(A[i] > 3, 12, 60) // A[i])"

@@ -10,7 +10,7 @@ from typing import Any
 from tzerlike.core.dtypes import DType
 from tzerlike.tir.interpreter import floats, integers
 from tzerlike.tir.interpreter.fault import BrokenRule
-from tzerlike.tir.interpreter.formats import FLOATS, Float, FloatFormat
+from tzerlike.tir.interpreter.formats import FLOATS, Float, FloatFormat, SignedZero, given
 
 
 def conversion(source: DType, target: DType) -> Callable[[Any], Any] | None:
@@ -76,9 +76,9 @@ def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | Non
         if source.is_float:
             if value[1]:
                 raise BrokenRule("float-rounding", "the bits of an inexact value")
-            value = value[0]
-            if value == 0.0:
+            if value[0] == 0.0 and not isinstance(value, SignedZero):
                 raise BrokenRule("float-branch", "the sign of zero")
+            value = value[0]
         bits = read.pack(value)
         if source.scalar == _UPPER_HALF:
             if any(bits[:2]):
@@ -91,6 +91,6 @@ def reinterpretation(source: DType, target: DType) -> Callable[[Any], Any] | Non
             return result
         if result - result != 0.0:
             raise BrokenRule("exceptional-value", "reinterpreted bits")
-        return result, 0.0
+        return given(result)
 
     return run

@@ -10,6 +10,15 @@ Float = tuple[float, float]
 """A float in the interpreter: a value, and how far from it a correct build may be. (value, 0.0) is exact."""
 
 
+class SignedZero(tuple[float, float]):
+    """A zero whose sign is known: it came as it is, and nothing was computed from it since."""
+
+
+def given(value: float) -> Float:
+    """The Float of a value that was not computed: what an argument or given bits hold."""
+    return SignedZero((value, 0.0)) if value == 0.0 else (value, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
     """A binary floating-point format.

@@ -12,7 +12,7 @@ from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, params_of, tirx, tvm, type_of
 from tzerlike.tir.interpreter.expressions import Thunk
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
-from tzerlike.tir.interpreter.formats import FLOATS
+from tzerlike.tir.interpreter.formats import FLOATS, given
 from tzerlike.tir.interpreter.memory import BufferView, Memory, row_major
 from tzerlike.tir.interpreter.places import place_of
 from tzerlike.tir.interpreter.state import Node, Slots, State, has_barrier, shown_name, tracked
@@ -139,7 +139,7 @@ class Program:
         if type(ty.elem_offset) is tirx.IntImm and int(ty.elem_offset.value):
             raise BrokenRule("assert", f"{shown_name(param)} starts where its memory does")
         flat = array.reshape(-1).tolist()
-        values = [(x, 0.0) for x in flat] if dtype.is_float else flat
+        values = [given(x) for x in flat] if dtype.is_float else flat
         declared = array_items(ty.strides)
         if declared and not _distinct(shape, declared):
             raise BrokenRule("alias", f"elements of {shown_name(param)} share memory")
@@ -225,7 +225,7 @@ def _distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:
 def _scalar(argument: Argument, is_float: bool) -> Any:
     if isinstance(argument, numpy.ndarray):
         raise ValueError("an array for a scalar parameter")
-    return (float(argument), 0.0) if is_float else argument
+    return given(float(argument)) if is_float else argument
 
 
 def _describe(broken: BrokenRule) -> str:
