@@ -212,7 +212,8 @@ def test_an_address_of_something_else_is_one_line(cluster: Cluster, tmp_path: Pa
     head, outside = cluster.address, cluster.client
     for address in (outside.removeprefix("ray://"), f"ray://{head}"):
         done = fuzz(cluster, tmp_path / "campaign", *FUZZ, address=address)
-        _, errors = done.communicate(timeout=180)
+        printed, errors = done.communicate(timeout=180)
+        assert printed.endswith(f"connecting to the Ray cluster at {address}\n")
         assert done.returncode == 2 and len(errors.splitlines()) == 1, errors
         assert errors.startswith(f"tzerlike: --cluster: no Ray cluster at {address}: "), errors
         assert not list(tmp_path.iterdir())

@@ -90,7 +90,7 @@ class Cluster:
         campaign, the cluster cannot be reached any more, or none of its machines can take part.
         """
         ray = imported()
-        with StopRequest() as stop, _connected(ray, self.address), self._ours():
+        with StopRequest() as stop, _connected(ray, self.address, self.tell), self._ours():
             name = f"tzerlike {secrets.token_hex(8)}"
             try:
                 campaign = self._coordinator(ray, name)
@@ -242,7 +242,7 @@ def _gpus(nodes: list[dict[str, Any]], jobs: int) -> int:
 
 
 @contextlib.contextmanager
-def _connected(ray: Any, address: str) -> Iterator[None]:
+def _connected(ray: Any, address: str, tell: Callable[[str], None]) -> Iterator[None]:
     form = _ADDRESS.fullmatch(address)
     if form is None:
         raise UserError(f"--cluster: {address!r} is neither auto, HOST:PORT nor ray://HOST:PORT")
@@ -250,6 +250,7 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
         if address != "auto":
             # Ray itself would try for minutes.
             socket.create_connection((form[1], int(form[2])), _CONNECT_SECONDS).close()
+        tell(f"connecting to the Ray cluster at {address}")
         with _unheard():
             _init(ray, address)
     except (ConnectionError, ValueError, RuntimeError, ImportError, OSError) as error:
