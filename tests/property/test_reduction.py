@@ -395,6 +395,26 @@ def test_the_usual_dtype_takes_the_place_of_another_in_loops_and_shapes_too() ->
     assert "int64" not in script(only) and "for i in range(4)" in script(only)
 
 
+BITS = """
+@T.prim_func
+def main(A: T.Buffer((2,), "float8_e5m2"), B: T.Buffer((2,), "float64")):
+    A[0] = T.Cast("float8_e5m2", T.reinterpret("float32", T.Cast("uint32", T.reinterpret("uint16", T.bfloat16(1)))))
+    B[0] = T.float64(1)
+"""
+
+
+def test_a_cast_takes_the_place_of_what_changes_the_dtype_more_than_once() -> None:
+    made = texts_of(of_text(BITS), "casts-of-parts")
+    assert any('A[0] = T.Cast("float8_e5m2", T.reinterpret("uint16", T.bfloat16(1.0)))' in text for text in made), made
+
+
+def test_dtypes_whose_bits_are_read_stay_and_others_become_usual() -> None:
+    made = texts_of(of_text(BITS), "usual-dtypes")
+    assert any('A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float64")' in text for text in made)
+    assert any('A: T.Buffer((2,), "float8_e5m2"), B: T.Buffer((2,), "float32")' in text for text in made)
+    assert len(made) == 2
+
+
 KEPT = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):

@@ -32,6 +32,7 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "axes-with-rounds": axes.axes_with_rounds,
     "dimensions-with-axes": axes.dimensions_with_axes,
     "simpler-expressions": expressions.simpler_expressions,
+    "casts-of-parts": expressions.casts_of_parts,
     "folded": expressions.folded,
     "smaller-buffers": buffers.smaller_buffers,
     "plainer-buffers": buffers.plainer_buffers,

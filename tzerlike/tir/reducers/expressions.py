@@ -8,10 +8,12 @@ from math import copysign, inf
 from operator import add, mul, sub
 from typing import Any
 
+from tzerlike.core.dtypes import parse
 from tzerlike.core.shrink import spans
 from tzerlike.systems.tvm_api import (
     array_items,
     call_with,
+    operator_name,
     source_of,
     structural_hash,
     structural_map,
@@ -91,6 +93,30 @@ def simpler_expressions(tree: Tree) -> Iterator[Make]:
     for site in sites:
         for node in _parts(tree, site)[1]:
             yield partial(tree.replace, site, node)
+
+
+def casts_of_parts(tree: Tree) -> Iterator[Make]:
+    """For each expression, the largest first: a cast of something that it is made of, smallest first. Where what
+    stands between them changes the dtype, no part is of the expression's own."""
+    for site in sorted(tree.expressions(), key=lambda site: -site.size):
+        if needs_constant(site):
+            continue
+        parts = {structural_hash(below.node): below for below in tree.below(site)[1:] if _castable(below, site)}
+        for below in sorted(parts.values(), key=lambda below: below.size):
+            yield partial(_cast, tree, site, below.node)
+
+
+def _castable(part: Site, whole: Site) -> bool:
+    """Whether a cast of `part` to the dtype of `whole` is smaller than that, and keeps numbers as they are mostly."""
+    source, target = parse(part.dtype), parse(whole.dtype)
+    if source is None or target is None or source == target or source.lanes != target.lanes:
+        return False
+    kept = (source.is_int and (target.is_int or target.is_float)) or (source.is_float and target.is_float)
+    return kept and part.size + 1 < whole.size and not is_constant(part.node)
+
+
+def _cast(tree: Tree, site: Site, part: Any) -> Any:
+    return tree.replace(site, tirx.Cast(site.dtype, part))
 
 
 def folded(tree: Tree) -> Iterator[Make]:
@@ -180,21 +206,26 @@ def _numbered(tree: Tree, site: Site, value: int) -> Any:
 def usual_dtypes(tree: Tree) -> Iterator[Make]:
     """One dtype wherever another one stands: int32 for integers, float32 for floats, one lane for several.
 
-    Not where a call depends on the dtypes of its operands in its own way.
+    Not where a call depends on the dtypes of its operands in its own way, nor for dtypes whose bits are read as those
+    of another.
     """
-    if any(_particular(site.node) for site in tree.of_type(tvm.ir.Call)):
+    calls = [site.node for site in tree.of_type(tvm.ir.Call)]
+    if any(_particular(call) for call in calls):
         return
     found: set[str] = set()
     types = (tvm.ir.PrimType, lambda ty: found.add(str(ty.dtype)))
     structural_walk(tree.func, (types, (tirx.IntImm, lambda node: found.add(dtype_of(node)))))
+    for call in calls:
+        if operator_name(call) == "tirx.reinterpret":
+            found -= {dtype_of(call), *(dtype_of(given) for given in array_items(call.args))}
     for old in sorted(found):
         for new in _usual(old):
             yield partial(_retyped, tree, old, new)
 
 
 def _particular(call: Any) -> bool:
-    name = str(getattr(call.op, "name", ""))
-    return name in IMMEDIATES or name in ("tirx.reinterpret", "tirx.call_extern", "tirx.call_pure_extern")
+    name = operator_name(call)
+    return name in IMMEDIATES or name in ("tirx.call_extern", "tirx.call_pure_extern")
 
 
 def _usual(dtype: str) -> Iterator[str]:
