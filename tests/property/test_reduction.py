@@ -488,6 +488,33 @@ def test_a_dimension_goes_with_the_axes_that_run_along_it() -> None:
     assert any("A: T.Buffer((4,)" in text or "B[vi] = A[0, 0]" in text for text in alone), "one dimension has to stay"
 
 
+def test_a_block_stops_reducing_and_starting_its_reduction_at_once() -> None:
+    made = [text for text in texts_of(of_text(BLOCK), "smaller-blocks") if "T.init" not in text]
+    assert len(made) == 2 and not any("T.axis.reduce" in text for text in made), made
+    assert "B[vi] = A[vi, vj] * " in made[0] and "B[vi] = B[vi] + A[vi, vj] * " in made[1]
+
+
+def test_axes_along_one_dimension_have_one_round_together() -> None:
+    text = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4, 2), "float32"), B: T.Buffer((4, 2), "float32")):
+    for i in range(4):
+        with T.sblock("a"):
+            vi = T.axis.spatial(4, i)
+            A[vi, 0] = T.float32(0)
+    for j, k in T.grid(4, 2):
+        with T.sblock("b"):
+            vj, vk = T.axis.remap("SS", [j, k])
+            B[vj, vk] = A[vj, vk]
+"""
+    made = texts_of(of_text(text), "axes-of-one-round")
+    for parts in (
+        ("for i in range(1)", "T.axis.spatial(1, i)", "T.grid(1, 2)"),
+        ("for i in range(4)", "T.axis.spatial(4, i)", "T.grid(4, 1)"),
+    ):
+        assert any(all(part in text for part in parts) for text in made), made
+
+
 def test_one_axis_takes_the_place_of_another_that_is_alike() -> None:
     alike, shorter = (of_text(READ.replace("T.grid(n", f"T.grid({extent}")) for extent in (4, 2))
     assert any("B[vi, vi] = A[vi]" in text for text in texts_of(alike, "smaller-blocks"))

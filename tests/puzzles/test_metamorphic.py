@@ -484,6 +484,23 @@ def test_stages_of_a_pipeline_inside_of_a_block_may_be_honest() -> None:
     assert honest(made.func(), made.inputs.arguments, STEPS)
 
 
+POINT = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+    with T.sblock("point"):
+        T.reads(A[1])
+        T.writes({0})
+        B[2] = A[1]
+"""
+
+
+def test_a_block_without_axes_that_stores_what_it_declares_is_honest() -> None:
+    made = base_of(dump_ir(module_of(parse_script(POINT.format("B[2]")))), 0, Effort())
+    assert isinstance(made, Base)
+    assert honest(made.func(), made.inputs.arguments, STEPS)
+    assert not honest(parse_script(POINT.format("B[1:3]")), made.inputs.arguments, STEPS)
+
+
 def test_what_a_build_without_optimisations_does_right_is_not_due_to_the_schedule() -> None:
     difference = Difference(1, "B", "int32", (2,), "3", "0.0", "4", 1, 6, "value")
     wrong, right = Ran(Ending.DIFFERS, difference=difference), Ran(Ending.AGREES)

@@ -39,7 +39,9 @@ def _plain(node: Any) -> bool:
     if kind is not s_tir.SBlockRealize or array_items(node.block.match_buffers):
         return False
     block = node.block
-    return _plain_leaf(block) if array_items(block.iter_vars) else block.init is None and _plain(block.body)
+    if array_items(block.iter_vars) or _stores(block.body) is not None:
+        return _plain_leaf(block)
+    return block.init is None and _plain(block.body)
 
 
 def _plain_leaf(block: Any) -> bool:

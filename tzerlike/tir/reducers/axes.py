@@ -8,12 +8,21 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from tzerlike.systems.tvm_api import array_items, is_variable, s_tir, structural_equal, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import (
+    array_items,
+    is_variable,
+    s_tir,
+    source_of,
+    structural_equal,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.node import accessed_by, key, loop_with, substitute, variables_in
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.buffers import with_dimensions
 from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_domain
-from tzerlike.tir.scope import constant_int
+from tzerlike.tir.scope import REDUCTION_AXIS, constant_int
 from tzerlike.tir.tree import Site, Tree
 
 Dimension = tuple[int, int]
@@ -22,11 +31,14 @@ Dimension = tuple[int, int]
 
 def smaller_blocks(tree: Tree) -> Iterator[Make]:
     """Blocks with fewer variables, each replaced by what it is bound to, by the start of its domain or by another one;
-    data-parallel variables; shorter domains."""
+    blocks that no longer reduce; shorter domains."""
     for site in tree.of_type(s_tir.SBlockRealize):
         iter_vars = array_items(site.node.block.iter_vars)
         if len(iter_vars) > 1:
             yield partial(_without_iter_vars, tree, site, range(len(iter_vars)), bound=True)
+        if site.node.block.init is not None:
+            yield partial(_without_reductions, tree, site, of_old=False)
+            yield partial(_without_reductions, tree, site, of_old=True)
         for kept, gone in combinations(range(len(iter_vars)), 2):
             if _alike(iter_vars[kept], iter_vars[gone]):
                 yield partial(_as_one_axis, tree, site, kept, gone)
@@ -35,6 +47,33 @@ def smaller_blocks(tree: Tree) -> Iterator[Make]:
             yield partial(_without_iter_vars, tree, site, (place,), bound=True)
             for shorter in extents_below(iter_vars[place].dom.extent):
                 yield partial(_shortened, tree, site, place, shorter)
+
+
+def _without_reductions(tree: Tree, site: Site, *, of_old: bool) -> Any:
+    """The function with the start of each reduction of a block in the place of that, and no initialisation; what the
+    block stores is made `of_old` elements as before, or not."""
+
+    def change(at: Site, node: Any) -> Any:
+        if not of_old and type(node) is tirx.BufferStore and site in at.ancestors():
+            return tirx.BufferStore(node.buffer, _combined(node), array_items(node.indices))
+        if at is not site:
+            return node
+        axes = array_items(node.block.iter_vars)
+        places = tuple(p for p, axis in enumerate(axes) if int(axis.iter_type) == REDUCTION_AXIS)
+        fewer = _realized(node, places, bound=False)
+        plain = block_with(fewer.block, init=None)
+        return s_tir.SBlockRealize(array_items(fewer.iter_values), fewer.predicate, plain)
+
+    return tree.rewrite(change)
+
+
+def _combined(store: Any) -> Any:
+    """What a store combines its element with; the value where it does not."""
+    for old, other in (("a", "b"), ("b", "a")):
+        load = getattr(store.value, old, None)
+        if type(load) is tvm.ir.TensorLoad and key(source_of(load)) == key(store.buffer):
+            return getattr(store.value, other)
+    return store.value
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -101,13 +140,24 @@ def _without_axis(tree: Tree, site: Site, loop: Site, place: int, rounds: int) -
 
 def dimensions_with_axes(tree: Tree) -> Iterator[Make]:
     """All dimensions that an axis of a block is an index of go with that axis, and with those that are no other's."""
+    for axes, gone in _along_each_other(tree):
+        yield partial(_without, tree, axes, gone)
+
+
+def axes_of_one_round(tree: Tree) -> Iterator[Make]:
+    """All axes that run along the same dimensions have one round, and so have the loops that they are bound to."""
+    for axes, _ in _along_each_other(tree):
+        yield partial(_of_one_round, tree, axes)
+
+
+def _along_each_other(tree: Tree) -> Iterator[tuple[Set[int], Set[Dimension]]]:
+    """For each axis the dimensions that it is an index of, with the axes that are an index of no other."""
     along = _dimensions_along_axes(tree)
     offered = set()
     for axis in _axes(tree):
-        if (gone := frozenset(along[axis])) and gone not in offered:
-            offered.add(gone)
-            axes = {other for other, dimensions in along.items() if dimensions <= gone}
-            yield partial(_without, tree, axes, gone)
+        if (dimensions := frozenset(along[axis])) and dimensions not in offered:
+            offered.add(dimensions)
+            yield {other for other, its in along.items() if its <= dimensions}, dimensions
 
 
 def _axes(tree: Tree) -> list[int]:
@@ -140,6 +190,29 @@ def _without(tree: Tree, axes: Set[int], gone: Set[Dimension]) -> Any:
         if 0 < len(kept) < len(places):
             func = with_dimensions(func, buffer, kept)
     return func
+
+
+def _of_one_round(tree: Tree, axes: Set[int]) -> Any:
+    blocks = tree.of_type(s_tir.SBlockRealize)
+    places = {
+        site: [p for p, axis in enumerate(array_items(site.node.block.iter_vars)) if key(axis.var) in axes]
+        for site in blocks
+    }
+    bound = {
+        key(var)
+        for site, those in places.items()
+        for place in those
+        for var in variables_in(array_items(site.node.iter_values)[place])
+    }
+
+    def change(site: Site, node: Any) -> Any:
+        if type(node) is tirx.For and key(site.node.loop_var) in bound:
+            return loop_with(node, extent=tirx.IntImm(type_of(node.loop_var).dtype, 1))
+        for place in places.get(site, ()):
+            node = with_domain(node, place, 1)
+        return node
+
+    return tree.rewrite(change)
 
 
 def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], *, bound: bool) -> Any:

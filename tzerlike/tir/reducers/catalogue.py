@@ -31,6 +31,7 @@ PROGRAM: Mapping[str, ProgramReducer] = {
     "smaller-blocks": axes.smaller_blocks,
     "axes-with-rounds": axes.axes_with_rounds,
     "dimensions-with-axes": axes.dimensions_with_axes,
+    "axes-of-one-round": axes.axes_of_one_round,
     "simpler-expressions": expressions.simpler_expressions,
     "casts-of-parts": expressions.casts_of_parts,
     "folded": expressions.folded,
