@@ -44,7 +44,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "Do not have a default for tirx.(Break|Continue)": "S-TIR's lowering knows no jumps",
     "Cannot find function .* global registry": "a runtime without the device that the program asks for",
-    "is not enabled|codegen is not enabled": "a target without a code generator in this TVM",
+    r"is not enabled|Function target\..* not found": "a target without a code generator in this TVM",
     "Cannot allocate global memory when targeting CUDA": "kernels get global memory as arguments",
     "Predicated buffer (load|store) is not supported": "code generation in C has no predicated accesses",
     "cannot handle for type": "LLVM code generation has no thread launches",

@@ -131,6 +131,14 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
             True,
             id="memory in a launch on the host",
         ),
+        pytest.param(
+            DEFAULT,
+            "tirx.VectorizeLoop",
+            set(),
+            "ValueError: Function target.target_has_feature not found",
+            True,
+            id="a feature of a target, asked of a TVM built without its code generator",
+        ),
     ],
 )
 def test_what_tvm_does_not_do_is_refused_where_the_program_asks_for_it(
