@@ -201,6 +201,16 @@ def test_a_shift_that_overflows_is_not_made_there(added: dict[str, str]) -> None
     assert there(added, "old", SHIFT) == "a shift in LShift\n"
 
 
+NAMELESS = """
+from tzerlike.systems.tvm_api import name_of, tirx
+print([str(name_of(thing)) for thing in (tirx.decl_buffer((1,), name=""), tirx.Var("x", "int32"))])
+"""
+
+
+def test_a_buffer_may_have_no_name_there(added: dict[str, str]) -> None:
+    assert there(added, "old", NAMELESS) == "['', 'x']\n"
+
+
 CHANGED = """
 import json
 from tzerlike.core.case import Case

@@ -161,7 +161,7 @@ def type_of(node: Any) -> Any:
 
 def name_of(var: Any) -> Any:
     """The name of a variable or a buffer."""
-    return getattr(var, "name", None) or var.name_hint
+    return var.name if hasattr(var, "name") else var.name_hint
 
 
 def params_of(func: Any) -> list[Any]:

@@ -148,6 +148,20 @@ def test_a_buffer_that_is_printed_as_a_name_is_told_with_its_shape(shape: str, p
     assert ("TVM prints `A[0]` as `A`, since `A` has one element." in report(told)) == (said.endswith(("A", "(1,)")))
 
 
+def test_a_buffer_that_is_printed_as_a_name_is_found_in_a_long_text() -> None:
+    said = "Check failed: (data_[idx].second != 0) is false: Attribute TCallEffectKind has not been registered"
+    lines = [
+        '8 |  def main(A: T.Buffer((1,), "float32"), B: T.Buffer((8,), "float32")):',
+        "9 |  B[A.y] = T.float32(0)",
+        "10 |  A = A + B[1]",
+    ]
+    message = "\n".join(("no", f"error: {said} for relax.add", *(f"{line}\n   |  {'^' * 80}" for line in lines)))
+    seen = Observation(Exit.OK, Stage.TEXT, message, "the parser raises")
+    long = replace(subject("ice-on-valid", seen, ("roundtrip", "x", "x")), script='A: T.Buffer((1,), "float32")')
+    assert headline(long) == "[Bug][TIR] TVMScript is not parsed back: A[0] of shape (1,) is printed as A"
+    assert headline(replace(long, script="")) == "[Bug][TIR] TVMScript does not round-trip"
+
+
 def test_the_guilty_pass_is_in_the_title_where_what_it_left_is_too_long() -> None:
     where = "S, a view of A_global_global with strides that it does not have"
     origin = Offence(NOT_KEPT, "s_tir.CompactBufferAllocation", "view", where)

@@ -103,11 +103,15 @@ def _of_text(headline: str, script: str) -> str:
     """What does not come back from its text: an element that is read, where TVM prints it as the buffer."""
     stated, _, piece = headline.partition(": ")
     if read := bare_buffer(piece.rpartition(" = ")[2], script):
-        return f"{stated}: {read}[0] of shape (1,) is printed as {read}"
+        return f"{stated}: {_printed_as(read)}"
     if "T.float64(" in script:
         headline = re.sub(r"\bLiteral (?:value \S+ )?(?=exceeds m\w+ of float32)", "T.float64 ", headline)
     stored = bare_buffer(piece, script)
     return headline + (f" for {stored} of shape (1,)" if stored else "")
+
+
+def _printed_as(buffer: str) -> str:
+    return f"{buffer}[0] of shape (1,) is printed as {buffer}"
 
 
 def _says_little(titled: str, why: str) -> bool:
@@ -189,7 +193,9 @@ def _in_short(place: str, subject: Subject) -> str:
         return "CUDA source does not compile"
     verb = {"crash": "crashes", "ice-on-valid": "fails a check"}.get(subject.finding.kind, "leaves wrong IR")
     if subject.seen.stage is Stage.TEXT:
-        return "TVMScript does not round-trip"
+        pieces = (line.rpartition(" = ")[2] for line in subject.seen.message.splitlines())
+        read = next(filter(None, (bare_buffer(piece, subject.script) for piece in pieces)), "")
+        return f"TVMScript is not parsed back: {_printed_as(read)}" if read else "TVMScript does not round-trip"
     named = (line for line in telling_names(subject.seen.backtrace) if "::" in line)
     inner = next(named, "").removeprefix("tvm::")
     return f"{place} {verb}" + (f" in {inner}" if inner else "")

@@ -71,7 +71,7 @@ def reason(message: str) -> str:
 def bare_buffer(piece: str, script: str) -> str:
     """The parameter of one element that a piece of TVMScript has without its index, as TVM prints it, or ""."""
     names = re.findall(r"(\w+): T\.Buffer\(\(1,\)", script)
-    return next((name for name in names if re.search(rf"(?<![\w.]){name}(?![\w\[:(])", piece)), "")
+    return next((name for name in names if re.search(rf"(?<![\w.]){name}(?![\w\[:(.])", piece)), "")
 
 
 def never_computed(message: str) -> str:
