@@ -68,7 +68,7 @@ def _without_reductions(tree: Tree, site: Site, *, of_old: bool) -> Any:
 
 
 def _combined(store: Any) -> Any:
-    """What a store combines its element with; the value where it does not."""
+    """What a store combines with an element of its buffer; the value where it does not."""
     for old, other in (("a", "b"), ("b", "a")):
         load = getattr(store.value, old, None)
         if type(load) is tvm.ir.TensorLoad and key(source_of(load)) == key(store.buffer):
@@ -113,7 +113,7 @@ def axes_with_rounds(tree: Tree) -> Iterator[Make]:
 def _without_rounds_of(tree: Tree, site: Site, loops: Sequence[Site], place: int) -> Any:
     def change(at: Site, node: Any) -> Any:
         if at in loops:
-            return loop_with(node, extent=tirx.IntImm(type_of(node.loop_var).dtype, 1))
+            return _with_rounds(node, 1)
         return _realized(node, (place,), bound=False) if at is site else node
 
     return tree.rewrite(change)
@@ -124,7 +124,7 @@ def _without_axis(tree: Tree, site: Site, loop: Site, place: int, rounds: int) -
 
     def change(at: Site, node: Any) -> Any:
         if at is loop:
-            return loop_with(node, extent=tirx.IntImm(type_of(var).dtype, rounds))
+            return _with_rounds(node, rounds)
         if at is not site:
             return node
         fewer = _realized(node, (place,), bound=False)
@@ -178,10 +178,7 @@ def _dimensions_along_axes(tree: Tree) -> Mapping[int, set[Dimension]]:
 
 def _without(tree: Tree, axes: Set[int], gone: Set[Dimension]) -> Any:
     def change(site: Site, node: Any) -> Any:
-        if type(node) is not s_tir.SBlockRealize:
-            return node
-        places = tuple(p for p, axis in enumerate(array_items(node.block.iter_vars)) if key(axis.var) in axes)
-        return _realized(node, places, bound=False)
+        return _realized(node, _places(node, axes), bound=False) if type(node) is s_tir.SBlockRealize else node
 
     func = tree.rewrite(change)
     for buffer in buffers_of(tree):
@@ -193,26 +190,31 @@ def _without(tree: Tree, axes: Set[int], gone: Set[Dimension]) -> Any:
 
 
 def _of_one_round(tree: Tree, axes: Set[int]) -> Any:
-    blocks = tree.of_type(s_tir.SBlockRealize)
-    places = {
-        site: [p for p, axis in enumerate(array_items(site.node.block.iter_vars)) if key(axis.var) in axes]
-        for site in blocks
-    }
     bound = {
         key(var)
-        for site, those in places.items()
-        for place in those
+        for site in tree.of_type(s_tir.SBlockRealize)
+        for place in _places(site.node, axes)
         for var in variables_in(array_items(site.node.iter_values)[place])
     }
 
     def change(site: Site, node: Any) -> Any:
-        if type(node) is tirx.For and key(site.node.loop_var) in bound:
-            return loop_with(node, extent=tirx.IntImm(type_of(node.loop_var).dtype, 1))
-        for place in places.get(site, ()):
-            node = with_domain(node, place, 1)
+        if type(node) is tirx.For and key(node.loop_var) in bound:
+            return _with_rounds(node, 1)
+        if type(node) is s_tir.SBlockRealize:
+            for place in _places(node, axes):
+                node = with_domain(node, place, 1)
         return node
 
     return tree.rewrite(change)
+
+
+def _places(realize: Any, axes: Set[int]) -> tuple[int, ...]:
+    """Where a block has which of the variables `axes`, given by key."""
+    return tuple(p for p, axis in enumerate(array_items(realize.block.iter_vars)) if key(axis.var) in axes)
+
+
+def _with_rounds(loop: Any, rounds: int) -> Any:
+    return loop_with(loop, extent=tirx.IntImm(type_of(loop.loop_var).dtype, rounds))
 
 
 def _without_iter_vars(tree: Tree, site: Site, places: range | tuple[int, ...], *, bound: bool) -> Any:
