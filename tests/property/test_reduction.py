@@ -380,6 +380,24 @@ def texts_of(start: Case, reducer: str) -> list[str]:
     return [script(one) for attempt in REDUCERS[reducer](start) if (one := attempt()) is not None]
 
 
+BEYOND = """
+@T.prim_func
+def main(A: T.Buffer((2,), "int32")):
+    for i in range(8):
+        A[i] = 0
+"""
+
+
+def test_a_store_that_leaves_its_buffer_becomes_one_of_its_index() -> None:
+    start = of_text(BEYOND)
+    (inside,) = (
+        one for one in (attempt() for attempt in REDUCERS["constant-values"](start)) if "A[0] = i" in script(one)
+    )
+    assert size_of(inside) < size_of(start)
+    within = of_text(BEYOND.replace("(2,)", "(8,)"))
+    assert size_of(start).nodes == size_of(within).nodes + 1
+
+
 WIDE = """
 @T.prim_func
 def main(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):

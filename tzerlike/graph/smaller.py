@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 from random import Random
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from tzerlike.graph.dice import Dice
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import CLOSURES, PLAINEST, Attribute, Model, Origin, TensorType, Vertex
+from tzerlike.graph.model import CLOSURES, PLAINEST, Attribute, Model, Origin, TensorType, VaryingExtent, Vertex
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
@@ -41,9 +41,20 @@ def single_outputs(model: Model) -> Iterator[Model]:
 
 
 def fewer_outputs(model: Model) -> Iterator[Model]:
+    """One tensor less comes out: left away, or taken by a later call in the place of what comes in."""
     if len(model.outputs) > 1:
         for number in model.outputs:
             yield pruned(model, (one for one in model.outputs if one != number))
+    kinds, coming = model.types(), len(model.sources)
+    for number in model.outputs:
+        others = tuple(one for one in model.outputs if one != number)
+        for at, (first, vertex) in enumerate(model.first_outputs()):
+            for place, taken in enumerate(vertex.inputs):
+                if number < first and taken < coming and kinds[taken] == kinds[number]:
+                    inputs = (*vertex.inputs[:place], number, *vertex.inputs[place + 1 :])
+                    changed = msgspec.structs.replace(vertex, inputs=inputs)
+                    vertices = (*model.vertices[:at], changed, *model.vertices[at + 1 :])
+                    yield pruned(msgspec.structs.replace(model, vertices=vertices), others)
 
 
 def without_calls(model: Model) -> Iterator[Model]:
@@ -98,17 +109,22 @@ def smaller_extents(model: Model) -> Iterator[Model]:
     for number in numbers:
         for less in sorted({1, 2, number // 2, number - 1} - {number, 0}):
             for attributes in (True, False):
-                sources = [
-                    msgspec.structs.replace(
-                        one, type=TensorType(_swapped(one.type.shape, number, less), one.type.dtype)
-                    )
-                    for one in model.sources
-                ]
+                sources = _shaped(model.sources, [_swapped(one.type.shape, number, less) for one in model.sources])
                 yield from _retyped(with_extent(model, number, less), sources, {number: less} if attributes else {})
 
 
 def fewer_dimensions(model: Model) -> Iterator[Model]:
-    """One shape less a dimension; then a number less in one shape alone."""
+    """Several shapes less their last dimensions of one extent, or one less a dimension; then a number less in one
+    shape alone."""
+    for extent in sorted({extent for one in model.sources for extent in one.type.shape}):
+        having = [at for at, one in enumerate(model.sources) if extent in one.type.shape]
+        for count in range(len(having), 1, -1):
+            for less in islice(combinations(having, count), _TOGETHER):
+                shapes = [
+                    _without_last(one.type.shape, extent) if at in less else one.type.shape
+                    for at, one in enumerate(model.sources)
+                ]
+                yield from _retyped(model, _shaped(model.sources, shapes), {})
     for at, source in enumerate(model.sources):
         shape = source.type.shape
         for axis, extent in enumerate(shape):
@@ -119,6 +135,29 @@ def fewer_dimensions(model: Model) -> Iterator[Model]:
                         msgspec.structs.replace(s, type=kind) if n == at else s for n, s in enumerate(model.sources)
                     ]
                     yield from _retyped(model, sources, {})
+
+
+def _shaped(sources: Sequence[Origin], shapes: Sequence[tuple[int, ...]]) -> list[Origin]:
+    return [
+        msgspec.structs.replace(one, type=TensorType(shape, one.type.dtype))
+        for one, shape in zip(sources, shapes, strict=True)
+    ]
+
+
+def plainer_relations(model: Model) -> Iterator[Model]:
+    """Twice a variable in the place of any other extent that varies by it."""
+    for one in model.written:
+        twice = VaryingExtent(2 * model.variables[one.variables[0]][0], one.variables[:1], 2)
+        if one != twice and weight_of_relation(one) > weight_of_relation(twice):
+            written = (twice if other == one else other for other in model.written)
+            shapes = [_swapped(source.type.shape, one.extent, twice.extent) for source in model.sources]
+            changed = msgspec.structs.replace(model, written=tuple(written))
+            yield from _retyped(changed, _shaped(model.sources, shapes), {one.extent: twice.extent})
+
+
+def weight_of_relation(extent: VaryingExtent) -> int:
+    """How much there is to say of an extent that varies: 1 for a variable alone."""
+    return len(extent.variables) + (extent.factor > 1) + 2 * (extent.plus > 0)
 
 
 def redrawn_call(model: Model) -> Iterator[Model]:
@@ -135,6 +174,9 @@ def redrawn_call(model: Model) -> Iterator[Model]:
 
 
 _RANKS, _DRAWS = 4, 6
+
+_TOGETHER = 8
+"""Sets of so many shapes that lose the same dimensions."""
 
 
 def fewer_inputs(model: Model) -> Iterator[Model]:
@@ -286,6 +328,11 @@ def _put(into: Rebuilding, model: Model, edit: Edit, sources: Sequence[Origin]) 
 
 def _strict() -> Rebuilding:
     return _Strict(ROWS, Dice(Random(0)), MODEL_LIMITS)
+
+
+def _without_last(shape: tuple[int, ...], extent: int) -> tuple[int, ...]:
+    at = len(shape) - 1 - shape[::-1].index(extent)
+    return (*shape[:at], *shape[at + 1 :])
 
 
 def _swapped(shape: tuple[int, ...], number: int, less: int) -> tuple[int, ...]:

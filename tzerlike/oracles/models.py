@@ -29,6 +29,8 @@ _QUOTED = (
 )
 """What a message may have of the text of a model, and what stands for it."""
 
+_OTHER_TYPES = re.compile(rf"\bR\.(?:Any|Object)\b|\bT\.Tuple{_NESTED}")
+
 
 def judge_results(case: Case, observation: Observation) -> Finding | None:
     """Return the wrong-code finding of a model; what machine code or a gradient has wrong is for other oracles."""
@@ -62,14 +64,23 @@ def judge_errors(case: Case, observation: Observation) -> Finding | None:
     where = short_name(observation.culprit) or observation.stage.value
     found = of_error(case, observation, (where,), message_template(observation.message))
     said = nameless(message_template(_without_model(observation.message)))
-    gist = (where, said, *found.bare[2:])
-    return replace(found, gist=gist) if gist != found.bare else found
+    gist, root = ((where, words, *found.bare[2:]) for words in (said, _without_tuples(said)))
+    marks = tuple(_without_tuples(_without_model(mark)) for mark in found.marks)
+    found = replace(found, gist=gist) if gist != found.bare else found
+    if (root, marks) == (gist, found.marks):
+        return found
+    return replace(found, root=(*root, *(mark for mark in marks if mark not in root[1])))
 
 
 def _without_model(message: str) -> str:
     for pattern, word in _QUOTED:
         message = pattern.sub(word, message)
     return message
+
+
+def _without_tuples(message: str) -> str:
+    """Have one word for any type in a message without the text of a model: a tuple, and what is not known, too."""
+    return _OTHER_TYPES.sub("<type>", message)
 
 
 def judge_form(case: Case, observation: Observation) -> Finding | None:

@@ -1,9 +1,9 @@
 """The meaning of smaller: the total order on cases.
 
 Statements count first, since a reader has to understand each of them; then passes, then options, then the nodes of
-expressions and declarations, then how unusual the dtypes are, then the magnitude of constants, then the letters of
-names. Where all that is equal the shorter text is smaller, and at last the text that comes first. Only equal cases have
-equal sizes.
+expressions and declarations, of which an index that leaves its buffer is two, then how unusual the dtypes are, then the
+magnitude of constants, then the letters of names. Where all that is equal the shorter text is smaller, and at last the
+text that comes first. Only equal cases have equal sizes.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _program_size(ir: str) -> tuple[int, int, int, tuple[int, ...], int]:
         {key(one) for param in params for one in (param, *(shape_variables(param) if is_buffer(param) else ()))}
     )
     nodes += len(func.attrs or ()) + sum(map(_trimmings, buffers))
-    nodes += len(unusually_laid_out(tree))
+    nodes += len(unusually_laid_out(tree)) + _beyond(tree)
     dtypes.update(str(type_of(buffer).dtype.dtype) for buffer in buffers)
     numbers: list[int] = []
     tvm_api.structural_walk(
@@ -138,6 +138,18 @@ def _program_size(ir: str) -> tuple[int, int, int, tuple[int, ...], int]:
         ),
     )
     return statements, nodes, sum(map(_unusual, dtypes)), tuple(numbers), _letters(func)
+
+
+def _beyond(tree: Tree) -> int:
+    """How many indices are variables of loops that go round more often than the buffer has elements there."""
+    rounds = {key(site.node.loop_var): constant_int(site.node.extent) for site in tree.of_type(tirx.For)}
+    found = 0
+    for site in tree.of_type(tirx.BufferLoad, tirx.BufferStore):
+        shape = map(constant_int, array_items(type_of(site.node.buffer).shape))
+        for index, extent in zip(array_items(site.node.indices), shape, strict=False):
+            most = rounds.get(key(index)) if type(index) is tirx.Var else None
+            found += most is not None and extent is not None and most > extent
+    return found
 
 
 def _letters(func: Any) -> int:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy
 import pytest
@@ -500,7 +501,29 @@ def test_no_loops_are_told_of_a_program_that_has_none() -> None:
 
 def test_what_takes_all_memory_is_told_with_the_limit() -> None:
     text = report(replace(subject("oom", OF_EACH_KIND["oom"]), memory=2 << 30))
-    assert "The pass `tirx.UnrollLoop`, in the default pipeline, needs more than 2 GiB of memory.\n" in text
+    assert "The pass `tirx.UnrollLoop`, in the default pipeline, needs more than 2 GiB of memory. All" in text
+    limited = replace(subject("oom", OF_EACH_KIND["oom"], test="setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))"))
+    assert "of memory. The test stops it at 6 GiB of address space, " in report(replace(limited, memory=2 << 30))
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "said"),
+    [
+        ("def main():\n    for i in range(4):\n        pass\n", (), True),
+        ("def main():\n    for i in T.unroll(4):\n        pass\n", (), False),
+        ("def main():\n    for i in range(4):\n        pass\n", (("tirx.UnrollLoop.auto_max_step", 8),), False),
+    ],
+)
+def test_loops_that_nothing_asks_to_unroll_are_told(script: str, options: tuple[Any, ...], said: bool) -> None:
+    told = replace(subject("oom", OF_EACH_KIND["oom"]), script=script)
+    told = replace(told, case=replace(told.case, config=ContextConfig(options=options)))
+    assert ("All loops of the program are serial, and nothing asks to unroll one." in report(told)) == said
+
+
+def test_the_pipeline_that_a_test_of_a_model_asks_for_is_named() -> None:
+    seen = Observation(Exit.REJECTED, Stage.PASSES, "InternalError: Check failed: (a != b) is false:", "FuseOps")
+    told = subject("ice-on-valid", seen, test='mod = relax.get_pipeline("zero")(Module)')
+    assert "The pass `FuseOps`, in the `zero` pipeline, raises:" in report(told)
 
 
 def test_a_request_for_too_much_memory_is_told_from_memory_that_is_used_up() -> None:

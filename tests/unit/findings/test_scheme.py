@@ -183,6 +183,21 @@ def test_what_the_third_scheme_took_for_one(tmp_path: Path) -> None:
     assert today.signed.signature == other.signature and not today.shown_by(first.signatures)
 
 
+def test_an_error_of_a_model_is_one_whatever_types_it_quotes() -> None:
+    wrong = "ValueError: Argument 0 type mismatch: expected {}, given {}"
+    tensor = 'R.Tensor((T.int64(1), T.int64(4)), dtype="int32")'
+    messages = (
+        wrong.format(tensor, "R.Any"),
+        wrong.format(f"T.Tuple({tensor}, {tensor})", f"T.Tuple(R.Any, {tensor})"),
+    )
+    case, rejection = Case("{}", harness="graph"), Rejection("internal-error", True, "defined")
+    found = [judge_errors(case, replace(refused("P", said, "tvm::F()"), rejection=rejection)) for said in messages]
+    assert len({one.signature for one in found if one}) == 1
+    assert len({one.signatures[-2] for one in found if one}) == 2
+    other = replace(refused("P", "ValueError: Argument 0 is missing", "tvm::F()"), rejection=rejection)
+    assert (last := judge_errors(case, other)) is not None and last.root == ()
+
+
 def test_what_the_fifth_scheme_took_for_several(tmp_path: Path) -> None:
     """What a message quotes of a model; a bundle of before is shown by what is found today."""
     slot = "InternalError: Check failed: (slot->value_computed) is false: PrimExpr {} in function main is not computed"

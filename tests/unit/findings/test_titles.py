@@ -311,6 +311,13 @@ def test_a_type_that_does_not_fit_is_told_where_the_one_expected_is_long() -> No
     assert headline(told) == "[Bug][Relax] LowerRuntimeBuiltin fails: Argument 0 type mismatch: given R.Any"
 
 
+def test_an_operator_is_told_before_the_numbers_of_a_condition() -> None:
+    said = "InternalError: Check failed: axis < src_tensor_dim (-1 vs. 1) :"
+    seen = Observation(Exit.REJECTED, Stage.BUILD, said, "LegalizeOps")
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script="R.strided_slice(x0)")
+    assert headline(told) == "[Bug][Relax] LegalizeOps on strided_slice: check axis < src_tensor_dim"
+
+
 def test_a_failed_proof_is_told_without_its_expressions() -> None:
     said = "The padding factor (T.int64(2) + A[2]) * T.int64(2) is not divisible by T.int64(2) + A[2] for the split x"
     message = f"InternalError: Check failed: (CanProveDivisible(info.padding_factor, divisor)) is false: {said}"

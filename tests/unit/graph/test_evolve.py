@@ -13,14 +13,16 @@ from tzerlike.core.errors import UserError
 from tzerlike.graph.evolve import MODEL_LIMITS, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.smaller import (
     fewer_dimensions,
     fewer_inputs,
+    fewer_outputs,
     plainer_calls,
     plainer_dtypes,
     plainer_forms,
+    plainer_relations,
     simpler_attributes,
     smaller_extents,
     without_calls,
@@ -83,6 +85,8 @@ def test_reducers_make_smaller_models_that_may_run() -> None:
             plainer_forms,
             smaller_extents,
             fewer_dimensions,
+            fewer_outputs,
+            plainer_relations,
             fewer_inputs,
             simpler_attributes,
             plainer_dtypes,
@@ -121,6 +125,30 @@ def test_what_is_computed_does_not_matter() -> None:
         found for found in plainer_calls(Model((Origin(one),), (Vertex("negative", (0,), {}, (one,)),), (1,)))
     ] == []
     assert {found.vertices[0].within for found in plainer_forms(model)} == {(), ("closure0",)}
+
+
+def test_of_several_outputs_one_goes_into_the_call_of_another() -> None:
+    pair = Model((Origin(ROW),), (Vertex("exp", (0,), {}, (ROW,)), Vertex("tan", (0,), {}, (ROW,))), (1, 2))
+    assert CHAIN in list(fewer_outputs(pair))
+    assert {found.outputs for found in fewer_outputs(CHAIN)} == set()
+
+
+def test_shapes_lose_a_dimension_together() -> None:
+    square = TensorType((3, 1, 2), "float32")
+    added = Model((Origin(square), Origin(square)), (Vertex("add", (0, 1), {}, (square,)),), (2,))
+    shapes = [tuple(source.type.shape for source in found.sources) for found in fewer_dimensions(added)]
+    assert ((3, 2), (3, 2)) in shapes and ((1, 2), (1, 2)) in shapes
+
+
+def test_an_extent_that_varies_becomes_twice_a_variable() -> None:
+    row, wide = TensorType((3,), "float32"), TensorType((11,), "float32")
+    calls = (Vertex("exp", (0,), {}, (row,)), Vertex("tan", (1,), {}, (wide,)))
+    square = VaryingExtent(11, (0, 0), 1, 2)
+    written = (VaryingExtent(3, (0,)), square)
+    model = Model((Origin(row), Origin(wide)), calls, (2, 3), variables=((3, 4, 5),), written=written)
+    (found,) = plainer_relations(model)
+    assert found.written == (written[0], VaryingExtent(6, (0,), 2)) and found.sources[1].type.shape == (6,)
+    assert unsound(found, ROWS) == "" and list(plainer_relations(found)) == []
 
 
 def test_a_call_alone_gets_values_like_those_inside_of_the_model() -> None:

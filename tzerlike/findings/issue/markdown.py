@@ -212,7 +212,9 @@ def _actual(subject: Subject) -> list[str]:
     elif kind == "hang":
         lines = [f"{_place(subject)} {_without_end(subject)}."]
     else:
-        lines = [f"{_place(subject)} {_too_much(subject.memory)}."]
+        lines = [f"{_place(subject)} {_too_much(subject.memory)}.{_stopped_at(subject.test)}"]
+    if _unrolls_unasked(subject):
+        lines[-1] += " All loops of the program are serial, and nothing asks to unroll one."
     if subject.memcheck:
         lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
@@ -236,6 +238,27 @@ def _then_raised(seen: Observation) -> list[str]:
 def _too_much(limit: int) -> str:
     return f"needs more than {limit / 2**30:.3g} GiB of memory" if limit else "runs out of memory"
 
+
+def _unrolls_unasked(subject: Subject) -> bool:
+    """Whether it is the unrolling of loops that goes too far, where neither the program nor an option asks for any."""
+    asked = "unroll" in subject.script or any(name.startswith(_UNROLLING) for name, _ in subject.case.config.options)
+    costs = subject.finding.kind in ("hang", "oom") and subject.seen.pass_name.startswith(_UNROLLING)
+    return costs and not asked and bool(subject.script)
+
+
+_UNROLLING = "tirx.UnrollLoop"
+"""The pass, and the option that has its name."""
+
+
+def _stopped_at(test: str) -> str:
+    """How much the test lets a process have, as a sentence after another one."""
+    limit = _LIMIT.search(test)
+    return (
+        f" The test stops it at {limit[1]} GiB of address space, with all that TVM takes once loaded." if limit else ""
+    )
+
+
+_LIMIT = re.compile(r"RLIMIT_AS, \((\d+) << 30")
 
 _POINTED_AT = re.compile(r"^( *\d* +\|.{100}).+$", re.MULTILINE)
 """A long line of a program that a parser shows, and the line below it that points at a part."""
@@ -299,10 +322,16 @@ def _place(subject: Subject) -> str:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if seen.stage is Stage.BUILD_BASELINE:
             where = f"in the baseline build ({brief(in_words(subject.environment.get('baseline')))})"
+        elif pipeline := _PIPELINE.search(subject.test):
+            where = f"in the {code(pipeline[1])} pipeline"
         elif subject.case.config.pipeline != "default":
             where = "of the pipeline below"
         return f"The pass {code(seen.pass_name)}, {where},"
     return code(BUILDER) if working_step(subject) == BUILDER else STAGE_NAMES.get(seen.stage, "The compiler")
+
+
+_PIPELINE = re.compile(r"relax\.get_pipeline\(\"(\w+)\"\)")
+"""What a test asks for, of the pipelines that TVM has for models."""
 
 
 def _ran(subject: Subject) -> bool:

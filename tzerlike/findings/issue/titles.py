@@ -120,6 +120,7 @@ _SHORTER = (
     (r"(Wrong code \([^)]*\)): \w+\[[^]]*\] is (.*, not .*)$", r"\1: \2"),
     (r"\](.*Wrong code.*: \w+\[[^]]*\]) is .*, not .*$", r"]\1 is wrong"),
     (r"(Wrong code \([^)]*\)): .*", r"\1"),
+    (r"(: check [^():]+) \(\S+ vs\. \S+\)$", r"\1"),
     (r"crashes \(SIGABRT: .*\)$", "crashes (SIGABRT)"),
     (r"crashes \(check .*\)$", "crashes (SIGABRT)"),
 )

@@ -61,6 +61,7 @@ class ModelSize:
     operators: int
     sources: int
     inputs: int
+    outputs: int
     elements: int
     ranks: int
     dtypes: int
@@ -138,6 +139,7 @@ class GraphHarness(CaseHarness):
         "fewer-outputs": _of_models(smaller.fewer_outputs),
         "smaller-extents": _of_models(smaller.smaller_extents),
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
+        "plainer-relations": _of_models(smaller.plainer_relations),
         "redrawn-call": _of_models(smaller.redrawn_call),
         "fewer-inputs": _of_models(smaller.fewer_inputs),
         "simpler-attributes": _of_models(smaller.simpler_attributes),
@@ -180,12 +182,13 @@ class GraphHarness(CaseHarness):
             sum(smaller.unusualness(one.row) for one in model.vertices),
             len(model.sources),
             sum(len(one.inputs) for one in model.vertices),
+            len(model.outputs),
             elements,
             ranks,
             sum(one.type.dtype != smaller.usual_dtype(one.type.dtype) for one in model.sources),
             sum(smaller.weight_of(value) for one in model.vertices for value in one.attributes.values()),
             sum(map(smaller_values.roughness, model.sources)),
-            sum(len(one.within) for one in model.vertices) + len(model.written),
+            sum(len(one.within) for one in model.vertices) + sum(map(smaller.weight_of_relation, model.written)),
             sum(one.kind == "constant" for one in model.sources),
             model.searched,
             case.ir,

@@ -33,11 +33,28 @@ _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 
 def constant_values(tree: Tree) -> Iterator[Make]:
-    """0 in place of what runs of statements store or bind, and 0 for the indices of what they read and write."""
+    """0 in place of what runs of statements store or bind, and 0 for the indices of what they read and write; an index
+    in place of the 0 that is stored there."""
     for roles in (("value",), ("indices",)):
         tops = [site for site in _tops(tree) if site.role in roles and not is_constant(site.node)]
         for start, stop in spans(len(tops)):
             yield partial(_zeroed, tree, tops[start:stop])
+    stores = [site for site in tree.of_type(tirx.BufferStore) if is_constant(site.node.value)]
+    for start, stop in spans(len(stores)):
+        yield partial(_storing_indices, tree, stores[start:stop])
+
+
+def _storing_indices(tree: Tree, stores: list[Site]) -> Any:
+    """The function with stores of an index at 0, in place of a number at the index: what is one node for each round
+    stays that, and is in bounds."""
+    changes = []
+    for site in stores:
+        node, indices = site.node, array_items(site.node.indices)
+        named = [index for index in indices if not is_constant(index) and dtype_of(index) == dtype_of(node.value)]
+        if named:
+            zeros = [tirx.IntImm(dtype_of(index), 0) for index in indices]
+            changes.append((site, tirx.BufferStore(node.buffer, named[0], zeros)))
+    return tree.replace_all(changes) if changes else None
 
 
 def constant_bounds(tree: Tree) -> Iterator[Make]:
