@@ -211,6 +211,27 @@ def test_a_buffer_may_have_no_name_there(added: dict[str, str]) -> None:
     assert there(added, "old", NAMELESS) == "['', 'x']\n"
 
 
+WALKED = """
+from tzerlike.core.case import Case
+from tzerlike.execution.diagnosis.job import meaning_of
+from tzerlike.systems import tvm_api
+from tzerlike.systems.compilation import Compilation, load
+from tzerlike.systems.tvm_passes import PassTrail
+case = Case(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(TEXT))))
+trail, module = PassTrail(lambda index, name: None), load(case.ir)
+Compilation(case.target, case.config, (), [trail]).build(module)
+meaning = meaning_of(case, module, "")
+for turn in trail.turns:
+    print(turn.name.rpartition(".")[2], meaning.look(turn.after).state)
+"""
+
+
+def test_what_each_pass_leaves_is_understood_there(added: dict[str, str]) -> None:
+    """Views of the memory of others, and functions whose arguments are packed: else the wrong pass is blamed."""
+    looks = dict(line.split() for line in there(added, "old", f"TEXT = {BLOCKS!r}\n{WALKED}").splitlines())
+    assert {"FlattenBuffer", "MakePackedAPI", "LowerTVMBuiltin"} <= set(looks) and set(looks.values()) == {"right"}
+
+
 CHANGED = """
 import json
 from tzerlike.core.case import Case

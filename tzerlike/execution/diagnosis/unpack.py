@@ -26,7 +26,7 @@ def unpacked(func: Any, original: Any) -> Any | None:
         elif type(site.node) is tirx.AttrStmt and str(site.node.attr_key) == _COMPUTE:
             body = site.node.body
             break
-    given = tvm_api.array_items(original.params)
+    given = tvm_api.params_of(original)
     if body is None or len(buffers) != sum(map(tvm_api.is_buffer, given)):
         return None
     declared = iter(buffers)

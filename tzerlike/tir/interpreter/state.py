@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.core.dtypes import DType, clamp
-from tzerlike.systems.tvm_api import operator_name, structural_walk, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import is_buffer, memory_var_of, operator_name, structural_walk, tirx, tvm, type_of
 from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.memory import Path
 
@@ -119,6 +119,10 @@ class Slots:
     def find(self, var: Node) -> int | None:
         """The slot of a variable in use; None when nothing defines it."""
         return self.table.get(hash(var))
+
+    def owner(self, memory: Node) -> Node | None:
+        """The first buffer over the memory that a variable stands for; None where there is none."""
+        return next((one for one in self.keep if is_buffer(one) and memory_var_of(one).same_as(memory)), None)
 
 
 def shown_name(node: Node) -> str:

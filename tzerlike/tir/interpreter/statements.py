@@ -10,6 +10,7 @@ from typing import Any
 from tzerlike.core.dtypes import parse, with_lanes
 from tzerlike.systems.tvm_api import (
     array_items,
+    memory_var_of,
     name_of,
     operator_name,
     predicate_of,
@@ -509,7 +510,7 @@ class StatementCompiler:
 
     def declare(self, node: Node) -> tuple[Action, int | None]:
         """A view of another buffer's memory."""
-        owner = data_owner(getattr(node, "data", None))
+        owner = data_owner(node.data) if hasattr(node, "data") else self.slots.owner(memory_var_of(node.buffer))
         if owner is None:
             return self._refused(node, "a buffer over a pointer")
         source = self.slots.find(owner)
