@@ -212,7 +212,7 @@ def _actual(subject: Subject) -> list[str]:
     elif kind == "hang":
         lines = [f"{_place(subject)} {_without_end(subject)}."]
     else:
-        lines = [f"{_place(subject)} {_too_much(subject.memory)}.{_stopped_at(subject.test)}"]
+        lines = [f"{_place(subject)} {_too_much(subject.memory)}{_stopped_at(subject.test)}."]
     if _unrolls_unasked(subject):
         lines[-1] += " All loops of the program are serial, and nothing asks to unroll one."
     if subject.memcheck:
@@ -251,11 +251,9 @@ _UNROLLING = "tirx.UnrollLoop"
 
 
 def _stopped_at(test: str) -> str:
-    """How much the test lets a process have, as a sentence after another one."""
+    """How much the test lets a process have, as the rest of a sentence on memory."""
     limit = _LIMIT.search(test)
-    return (
-        f" The test stops it at {limit[1]} GiB of address space, with all that TVM takes once loaded." if limit else ""
-    )
+    return f" beside what TVM itself takes; the test limits the process to {limit[1]} GiB in all" if limit else ""
 
 
 _LIMIT = re.compile(r"RLIMIT_AS, \((\d+) << 30")
