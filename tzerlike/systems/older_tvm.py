@@ -19,6 +19,8 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.script import tirx as script
 
+from tzerlike.systems import older_map
+
 
 def _no_node(name: str, make: Callable[..., Any]) -> type:
     """A class that nothing is an instance of; calling it makes what stands for the node."""
@@ -192,33 +194,13 @@ def call_with(node: Any, args: Sequence[Any], ty: Any = None) -> Any:
     return tirx.Call(dtype, node.op, list(args), annotations)
 
 
-def structural_map(root: Any, change: Any) -> Any:
-    """`root` with what `change` gives for each variable, in expressions and statements.
-
-    `change` is one or more pairs of type and function. Of a function its body is mapped; types other than that of
-    variables are left alone.
-    """
-    table = dict(_entries((change,)))
-    new = table.get(tirx.Var)
-    if isinstance(root, tirx.PrimFunc):
-        return root.with_body(structural_map(root.body, change))
-    statement = root if isinstance(root, tirx.Stmt) else tirx.Evaluate(root)
-
-    def after(node: Any) -> Any:
-        return new(node) if new is not None and type(node) is tirx.Var else None
-
-    # ir.Var since 0.26.
-    made = tirx.stmt_functor.ir_transform(statement, None, after, [tirx.Var.__tvm_ffi_type_info__.type_key])
-    return made if statement is root else made.value
-
-
 def structural_walk(root: Any, *callbacks: Any) -> None:
     """Call the first of `callbacks` that fits, (type or types, function) each, for each node; children come first.
 
     It stands for tvm_ffi.structural_walk on functions, statements, expressions and ranges, as far as statements and
     expressions go.
     """
-    entries = _entries(callbacks)
+    entries = list(older_map.pairs(callbacks))
 
     def visit(node: Any) -> None:
         for types, call in entries:
@@ -229,14 +211,3 @@ def structural_walk(root: Any, *callbacks: Any) -> None:
     parts = (root.min, root.extent) if isinstance(root, tvm.ir.Range) else (root,)
     for part in parts:
         tirx.stmt_functor.post_order_visit(part.body if isinstance(part, tirx.PrimFunc) else part, visit)
-
-
-def _entries(callbacks: tuple[Any, ...]) -> list[tuple[Any, Callable[[Any], object]]]:
-    """Return the callbacks given as one pair, as several, or as a tuple of pairs."""
-    found = []
-    for entry in callbacks:
-        if callable(entry[-1]):
-            found.append(entry)
-        else:
-            found.extend(entry)
-    return found

@@ -28,7 +28,7 @@ import tvm_ffi as tvm_ffi
 from tvm import s_tir as s_tir
 from tvm import tirx as tirx
 
-from tzerlike.systems import older_tvm, under_test
+from tzerlike.systems import older_map, older_tvm, under_test
 
 SYSTEM = under_test()
 
@@ -82,7 +82,7 @@ structural_hash = tvm_ffi.structural_hash
 read_json_graph = tvm_ffi.serialization.from_json_graph_str
 # What follows is missing from older versions; who needs it there finds out when it is called.
 structural_walk: Any = getattr(tvm_ffi, "structural_walk", None) or older_tvm.structural_walk
-structural_map: Any = getattr(tvm_ffi, "structural_map", None) or older_tvm.structural_map
+structural_map: Any = getattr(tvm_ffi, "structural_map", None) or older_map.structural_map
 
 
 _array_size = tvm_ffi.get_global_func("ffi.ArraySize")
@@ -126,6 +126,13 @@ def buffer_type(node: Any) -> Any:
     if not _TYPED:
         return older_tvm.type_of(node) if isinstance(node, tirx.Buffer) else None
     return node.ty if type(node.ty) is tirx.BufferType else None
+
+
+def variable_like(var: Any, name: str, values: Callable[[Any], Any] = lambda part: part) -> Any:
+    """Return a new variable or buffer of what `values` makes of the type of `var`."""
+    if is_buffer(var) and not _TYPED:
+        return older_map.buffer_named(var, name, values)
+    return tirx.Var(name, values(type_of(var)))
 
 
 def function_with(func: Any, body: Any, *, params: Sequence[Any] | None = None, attrs: Any = None) -> Any:

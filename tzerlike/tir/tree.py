@@ -30,6 +30,7 @@ from tzerlike.systems.tvm_api import (
     tirx,
     tvm,
     type_of,
+    variable_like,
 )
 from tzerlike.tir.node import (
     Node,
@@ -522,15 +523,12 @@ def renamed(node: Node, fresh: Callable[[str], str], values: Mapping[int, Node] 
     tree = Tree(tirx.PrimFunc([], node if isinstance(node, tirx.Stmt) else tirx.Evaluate(node)))
     changes: dict[int, Node] = dict(values or {})
 
-    def renew(var: Node, ty: Any) -> None:
-        changes[key(var)] = tirx.Var(fresh(str(name_of(var)).rstrip("0123456789") or "v"), ty)
-
     for site in tree.sites:
         own = _match_variables(site.node)
-        for var in own:
-            renew(var, type_of(var))
-        for var in definitions(site.node):
-            renew(var, substitute(type_of(var), changes) if own else type_of(var))
+        of_type = (lambda part: substitute(part, changes)) if own else (lambda part: part)
+        for var in (*own, *definitions(site.node)):
+            name = fresh(str(name_of(var)).rstrip("0123456789") or "v")
+            changes[key(var)] = variable_like(var, name, of_type)
     return substitute(node, changes) if changes else node
 
 

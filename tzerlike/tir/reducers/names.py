@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tzerlike.systems.tvm_api import is_buffer, params_of, s_tir, tirx, type_of
+from tzerlike.systems.tvm_api import is_buffer, params_of, s_tir, tirx, variable_like
 from tzerlike.tir.buffers import like
 from tzerlike.tir.node import definitions, key
 from tzerlike.tir.reducers.program import Make, block_with, mapped
@@ -30,7 +30,7 @@ def _renamed(tree: Tree, *, blocks_too: bool) -> Any:
     variables = {key(var): var for var in defined}.values()
     buffers, scalars = _names("ABCDEFGH"), _names("ijkxyz")
     new = {
-        key(var): _as(var, next(buffers)) if is_buffer(var) else tirx.Var(next(scalars), type_of(var))
+        key(var): variable_like(like(var), next(buffers)) if is_buffer(var) else variable_like(var, next(scalars))
         for var in variables
     }
     blocks = _names("abcd")
@@ -39,10 +39,6 @@ def _renamed(tree: Tree, *, blocks_too: bool) -> Any:
         return block_with(node, name_hint=next(blocks)) if blocks_too else node
 
     return mapped(tree.func, (tirx.Var, lambda var: new.get(key(var), var)), (s_tir.SBlock, block))
-
-
-def _as(buffer: Any, name: str) -> Any:
-    return tirx.Var(name, type_of(like(buffer)))
 
 
 def _names(letters: str) -> Iterator[str]:
