@@ -17,6 +17,7 @@ from tzerlike.harnesses.tir.harness import HARNESS
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 from tzerlike.tir.order import Size, rough_size_of, size_of
+from tzerlike.tir.reducers.buffers import with_dimensions
 from tzerlike.tir.reducers.catalogue import PROGRAM, REDUCERS
 from tzerlike.tir.reducers.program import program_of
 from tzerlike.tir.seeds import builtin_seeds
@@ -396,6 +397,14 @@ def test_a_store_that_leaves_its_buffer_becomes_one_of_its_index() -> None:
     assert size_of(inside) < size_of(start)
     within = of_text(BEYOND.replace("(2,)", "(8,)"))
     assert size_of(start).nodes == size_of(within).nodes + 1
+
+
+def test_a_buffer_of_fewer_strides_than_dimensions_loses_a_dimension() -> None:
+    buffer = tvm_api.tirx.decl_buffer((4, 4), "int32", "A", strides=[1])
+    zero = tvm_api.tirx.IntImm("int32", 0)
+    store = tvm_api.tirx.BufferStore(buffer, zero, [zero, zero])
+    made = with_dimensions(tvm_api.tirx.PrimFunc([buffer], store), buffer, [1])
+    assert len(tvm_api.type_of(tvm_api.params_of(made)[0]).shape) == 1
 
 
 WIDE = """

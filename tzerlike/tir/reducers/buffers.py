@@ -170,13 +170,16 @@ def _with_extent(tree: Tree, buffer: Any, place: int, extent: Any) -> Any:
 
 
 def with_dimensions(func: Any, buffer: Any, kept: Sequence[int]) -> Any:
-    """Return the function with only the dimensions `kept` of a buffer; None where there are none."""
+    """Return the function with only the dimensions `kept` of a buffer; None where there are none.
+
+    TVM makes buffers of fewer strides than dimensions too.
+    """
     if not kept:
         return None
 
     def chosen(given: Any) -> list[Any]:
         items = array_items(given)
-        return [items[p] for p in kept] if items else items
+        return [items[p] for p in kept if p < len(items)]
 
     ty = type_of(buffer)
     new = like(buffer, shape=chosen(ty.shape), strides=chosen(ty.strides))
