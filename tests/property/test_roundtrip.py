@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tzerlike.systems.tvm_api import module_of, parse_script, tirx, well_formed
+from tzerlike.systems.tvm_api import first_mismatch, module_of, parse_script, tirx, well_formed
 from tzerlike.testing import sample_functions
-from tzerlike.tir.roundtrip import PARSER, UNEQUAL, round_trip
+from tzerlike.tir.roundtrip import PARSER, UNEQUAL, path_text, round_trip
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -103,3 +103,17 @@ def test_the_script_writes_a_repro_for_each_cause(tmp_path: Path) -> None:
     assert directories
     repro = subprocess.run([sys.executable, directories[0] / "repro.py"], capture_output=True, text=True, timeout=120)
     assert repro.returncode == 1
+
+
+class _Unprintable:
+    """An access path as tvm-ffi before 0.1.12 has it: it prints as its constructor."""
+
+    def __init__(self, path: Any) -> None:
+        self.to_steps = path.to_steps
+
+
+def test_a_path_that_an_older_library_does_not_print_is_told_in_the_same_words() -> None:
+    one, other = storing(tirx.IntImm("int32", 1)), storing(tirx.IntImm("int32", 2))
+    path, _ = first_mismatch(one, other)
+    assert path_text(path) == path_text(_Unprintable(path)) != ""
+    assert path_text(path).startswith("<root>.functions[") and path_text(path).endswith(".body.body.value.value")

@@ -42,7 +42,16 @@ def round_trip(module: Any) -> TextFault | None:
     if _is_simplified(*(_extent_at(root, path.to_steps()) for root, path in ((module, ours), (again, theirs)))):
         return None
     had, got = resolved(module, ours.to_steps()), resolved(again, theirs.to_steps())
-    return TextFault(UNEQUAL, _change(_fields(ours), had, got), f"{ours}: {str(had)[:500]}\n{theirs}: {str(got)[:500]}")
+    places = f"{path_text(ours)}: {str(had)[:500]}\n{path_text(theirs)}: {str(got)[:500]}"
+    return TextFault(UNEQUAL, _change(_fields(ours), had, got), places)
+
+
+def path_text(path: Any) -> str:
+    """An access path as `<root>.body.seq[2]`, which tvm-ffi before 0.1.12 does not print like that."""
+    said = str(path)
+    if said.startswith(_ROOT):
+        return said
+    return _ROOT + "".join(f".{at.key}" if at.kind == _ATTRIBUTE else f"[{at.key}]" for at in path.to_steps())
 
 
 def resolved(root: Any, steps: Iterable[Any]) -> Any:
@@ -83,6 +92,7 @@ def _asked(stage: str, step: Callable[[], Any]) -> Any:
         return TextFault(stage, message_template(telling[0] if telling else text), text)
 
 
+_ROOT = "<root>"
 _ATTRIBUTE = tvm_ffi.access_path.AccessKind.ATTR
 
 
