@@ -15,12 +15,12 @@ from tzerlike.core.case import Case
 from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
-from tzerlike.core.results import CODE_GENERATION, Difference, Results
+from tzerlike.core.results import CODE_GENERATION, Difference, Ending, Ran, Results
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import LLVM_OPTIMISATION
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import Change, Walk
-from tzerlike.findings.bisect.role import bisection, has_culprit
+from tzerlike.findings.bisect.role import bisection, has_culprit, in_baseline
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection, write_bisection
 from tzerlike.findings.bundles.bundle import read_bundle
 
@@ -130,6 +130,23 @@ def test_who_is_guilty(observed: Observation, walk: Walk | None, guilty: str) ->
 FOUND = Bisection(
     "0" * 12, "tirx.B", "reference", Change.RESULT, 3, 60, "B[0, 3] is nan", DIFFERENCE, "--- before", True
 )
+
+
+@pytest.mark.parametrize(
+    ("baseline", "optimised", "there"),
+    [
+        (Ending.REFUSED, Ending.DIFFERS, False),
+        (Ending.REFUSED, Ending.AGREES, True),
+        (Ending.DIFFERS, Ending.AGREES, True),
+        (Ending.DIFFERS, Ending.DIFFERS, True),
+        (Ending.AGREES, Ending.DIFFERS, False),
+    ],
+)
+def test_the_build_that_is_wrong_is_followed_and_not_the_one_that_is_refused(
+    baseline: Ending, optimised: Ending, there: bool
+) -> None:
+    results = Results("defined", baseline=Ran(baseline), optimised=Ran(optimised))
+    assert in_baseline(Observation(Exit.OK, Stage.DONE, results=results)) == there
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> 
 
     shows = finding_in(case, seen)
     if shows:
-        build: Build = BASELINE if _in_baseline(seen) else "optimised"
+        build: Build = BASELINE if in_baseline(seen) else "optimised"
         at_fault = to_blame(case, build, whole.baseline) if case.harness == TIR else case
         walk = None
         if kind != "slow-code":
@@ -126,9 +126,9 @@ def _first_of_prefix(case: Case, faulty: Callable[[Case], bool]) -> str:
     return first_fault(case, faulty).name
 
 
-def _in_baseline(seen: Observation) -> bool:
+def in_baseline(seen: Observation) -> bool:
     """Whether it occurred in the baseline build."""
     results = seen.results
     if results is not None and seen.exit is Exit.OK:
-        return results.blame in (BASELINE, "both") or results.baseline.ending is Ending.REFUSED
+        return results.blame in (BASELINE, "both") or (not results.blame and results.baseline.ending is Ending.REFUSED)
     return seen.stage in (Stage.BUILD_BASELINE, Stage.RUN_BASELINE)
