@@ -130,7 +130,11 @@ def _relatively_off(difference: Difference) -> float:
     return abs(float(difference.got) / float(difference.expected) - 1)
 
 
-_NO_PASS = "An interpreter finds every module right that the passes leave, so code generation seems to be the cause."
+_NO_PASS = (
+    "As far as an interpreter can tell, every module that the passes leave is right, so code generation seems to be "
+    "the cause."
+)
+"""Some modules behind the lowering of intrinsics it cannot judge."""
 
 
 def due_to(guilty: str, case: Case) -> str:
