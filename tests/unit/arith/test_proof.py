@@ -75,6 +75,15 @@ def test_what_is_true_of_all_integers_is_proved(prover: ProofClient, name: str) 
     assert prover.decide(Problem((variable,), (left,)), equal(left, right)).kind == "proved"
 
 
+def test_what_overflows_wherever_it_is_evaluated_is_wrong_nowhere(prover: ProofClient) -> None:
+    """No value is left in its dtype, and a product still asks for the values of its factors."""
+    beyond = of("Add", Variable("x", "int32", (1, 2, 3)).node, 2147483647)
+    variables = (Variable("x", "int32", (1, 2, 3)), Y)
+    product = of("Mul", beyond, y)
+    assert prover.decide(Problem(variables, (product,)), equal(product, y)).kind != "refuted"
+    assert prover.decide(Problem((X,), (x,)), equal(x, x)).kind == "proved"
+
+
 @pytest.mark.parametrize("name", FALSE)
 def test_what_is_false_somewhere_is_refuted_there(prover: ProofClient, name: str) -> None:
     variable, left, right = FALSE[name]

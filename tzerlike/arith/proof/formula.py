@@ -402,10 +402,10 @@ def _inside(bounds: TermBounds, low: int, high: int) -> bool:
 
 
 def _cut(bounds: TermBounds, low: int, high: int) -> TermBounds:
-    return (
-        low if bounds[0] is None else max(low, bounds[0]),
-        high if bounds[1] is None else min(high, bounds[1]),
-    )
+    """What of some bounds lies within others; these where nothing does, for then nobody asks for the value."""
+    least = low if bounds[0] is None else max(low, bounds[0])
+    greatest = high if bounds[1] is None else min(high, bounds[1])
+    return (least, greatest) if least <= greatest else (low, high)
 
 
 def _joined(a: TermBounds, b: TermBounds) -> TermBounds:
