@@ -130,11 +130,8 @@ def fewer_dimensions(model: Model) -> Iterator[Model]:
         for axis, extent in enumerate(shape):
             for other in ((*shape[:axis], *shape[axis + 1 :]), (*shape[:axis], 1, *shape[axis + 1 :])):
                 if other != shape and not (extent == 1 and len(other) == len(shape)):
-                    kind = TensorType(other, source.type.dtype)
-                    sources = [
-                        msgspec.structs.replace(s, type=kind) if n == at else s for n, s in enumerate(model.sources)
-                    ]
-                    yield from _retyped(model, sources, {})
+                    shapes = [other if n == at else s.type.shape for n, s in enumerate(model.sources)]
+                    yield from _retyped(model, _shaped(model.sources, shapes), {})
 
 
 def _shaped(sources: Sequence[Origin], shapes: Sequence[tuple[int, ...]]) -> list[Origin]:

@@ -212,7 +212,7 @@ def _actual(subject: Subject) -> list[str]:
     elif kind == "hang":
         lines = [f"{_place(subject)} {_without_end(subject)}."]
     else:
-        lines = [f"{_place(subject)} {_too_much(subject.memory)}{_stopped_at(subject.test)}."]
+        lines = [f"{_place(subject)} {_too_much(subject.memory, subject.test)}."]
     if _unrolls_unasked(subject):
         lines[-1] += " All loops of the program are serial, and nothing asks to unroll one."
     if subject.memcheck:
@@ -235,8 +235,14 @@ def _then_raised(seen: Observation) -> list[str]:
     return ["", f"{later} raises on that:", "", *fenced(cut(said, _MESSAGE_LINES))]
 
 
-def _too_much(limit: int) -> str:
-    return f"needs more than {limit / 2**30:.3g} GiB of memory" if limit else "runs out of memory"
+def _too_much(limit: int, test: str) -> str:
+    """How much memory is not enough, and how much the test lets a process have."""
+    allowed = _LIMIT.search(test)
+    beside = f" beside what TVM itself takes; the test limits the process to {allowed[1]} GiB in all" if allowed else ""
+    return f"needs more than {limit / 2**30:.3g} GiB of memory{beside}" if limit else "runs out of memory"
+
+
+_LIMIT = re.compile(r"RLIMIT_AS, \((\d+) << 30")
 
 
 def _unrolls_unasked(subject: Subject) -> bool:
@@ -249,14 +255,6 @@ def _unrolls_unasked(subject: Subject) -> bool:
 _UNROLLING = "tirx.UnrollLoop"
 """The pass, and the option that has its name."""
 
-
-def _stopped_at(test: str) -> str:
-    """How much the test lets a process have, as the rest of a sentence on memory."""
-    limit = _LIMIT.search(test)
-    return f" beside what TVM itself takes; the test limits the process to {limit[1]} GiB in all" if limit else ""
-
-
-_LIMIT = re.compile(r"RLIMIT_AS, \((\d+) << 30")
 
 _POINTED_AT = re.compile(r"^( *\d* +\|.{100}).+$", re.MULTILINE)
 """A long line of a program that a parser shows, and the line below it that points at a part."""
