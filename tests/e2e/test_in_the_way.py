@@ -97,3 +97,25 @@ def test_a_second_night_of_ci_batch_goes_on(tmp_path: Path) -> None:
         assert done.returncode == 0, f"night {night}: {done.stdout}{done.stderr}"
     assert (tmp_path / "tzerlike-ci" / "campaign.before" / "campaign.toml").is_file()
     assert (tmp_path / "tzerlike-ci" / "summary.md").is_file()
+
+
+THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+"""What a package does that starts CUDA, or a pool of workers, when it is imported."""
+
+
+@pytest.mark.parametrize("module", ["torch", "sitecustomize"])
+def test_a_package_that_starts_threads_is_kept_out_or_told(tmp_path: Path, module: str) -> None:
+    """PyTorch, which tvm_ffi imports where it is, starts CUDA where there is a GPU; nothing can be forked then."""
+    (tmp_path / f"{module}.py").write_text(THREAD)
+    done = subprocess.run(
+        [*TZERLIKE, "fuzz", "--iterations", "2", "--jobs", "1", "--out", str(tmp_path / "c"), "--ui", "none"],
+        env=environment(PYTHONPATH=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if module == "torch":
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 2
+        assert complaint(done.stderr).startswith("tzerlike: importing TVM or a plug-in starts threads (python")

@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
-from tzerlike.core.errors import TzerlikeError, UserError
+from tzerlike.core.errors import UserError
 from tzerlike.core.forks import die_with_parent, fork, try_fork, wait_for
 from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import settle_stack
@@ -112,6 +112,18 @@ def _reporting(control: socket.socket) -> Iterator[None]:
         _send(control, {"event": "failed", "slot": -1, "user": False, "message": traceback.format_exc()})
 
 
+def _refuse_threads() -> None:
+    """Raise UserError where importing the system, or a plug-in, has started threads: a child has none of them."""
+    tasks = Path("/proc/self/task")
+    others = [task for task in tasks.iterdir() if int(task.name) != os.getpid()]
+    if others:
+        names = ", ".join(sorted({(task / "comm").read_text().strip() for task in others}))
+        raise UserError(
+            f"importing TVM or a plug-in starts threads ({names}), and what is forked then may hang; "
+            "use an environment without the package that starts them"
+        )
+
+
 @dataclass(slots=True)
 class _Post:
     """A slot at work.
@@ -164,8 +176,7 @@ class _Zygote:
         gc.collect()
         gc.freeze()
         gc.disable()
-        if len(os.listdir("/proc/self/task")) != 1:
-            raise TzerlikeError("TVM started threads before the first fork; a forked child would hang")
+        _refuse_threads()
         self._introduce(wanted, bool(order["last"]), began)
 
     def _introduce(self, wanted: int, last: bool, began: int) -> None:
