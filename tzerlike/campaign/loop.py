@@ -469,6 +469,8 @@ class Fuzzer:
                 tally.internal_errors[_on_what(seen.rejection)] += 1
         if seen.results is not None:
             tally.verdicts[f"{seen.results.verdict} {seen.results.rule}".strip()] += 1
+            if seen.results.device:
+                tally.kernels[seen.results.optimised.ending.value] += 1
         self._spend(seen)
         return reason
 

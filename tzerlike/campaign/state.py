@@ -61,6 +61,7 @@ class Tally(msgspec.Struct, kw_only=True):
     unconfirmed: Counts = {}
     duplicates: Counts = {}
     tiers: Counts = {}
+    kernels: Counts = {}
     witness: Counts = {}
     proofs: Counts = {}
     known: Counts = {}

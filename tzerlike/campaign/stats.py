@@ -164,6 +164,7 @@ def add_up(states: Sequence[WorkerState], corpus: int, findings: Counter[str]) -
         "fault_rate": round(len(total.recent_faults) / (WINDOW * max(1, len(states))), 4),
         "unconfirmed": dict(sorted(total.unconfirmed.items())),
         "duplicates": dict(sorted(total.duplicates.items())),
+        "kernels": _by_count(total.kernels),
         "witness": dict(sorted(total.witness.items())),
         "proofs": dict(sorted(total.proofs.items())),
         "exits": dict(sorted(total.exits.items())),

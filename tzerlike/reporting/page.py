@@ -191,6 +191,7 @@ def _yield_rows(rows: Sequence[YieldRow]) -> Iterator[str]:
 _OUTCOMES = (
     ("exits", "Exits"),
     ("verdicts", "Verdicts of the interpreter"),
+    ("kernels", "Kernels run on the GPU"),
     ("rejected_labels", "Rejections by reason"),
     ("internal_errors", "Internal errors"),
     ("unconfirmed", "Not confirmed"),
