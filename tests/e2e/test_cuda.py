@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -225,3 +226,35 @@ def test_doctor_says_what_is_possible(tzerlike: Command) -> None:
     assert checks["cuda compiler"]["good"] == (find_cuda_toolchain() is not None)
     assert not checks["cuda compiler"]["needed"] and not checks["cuda device"]["needed"]
     assert checks["cuda device"]["seen"]
+
+
+OF_THE_DRIVER = [
+    "cuDeviceGetName",
+    "cuFuncSetAttribute",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuLaunchKernelEx",
+    "cuModuleGetFunction",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuTensorMapEncodeTiled",
+]
+"""What TVM's CUDA runtime takes of libcuda.so.1, which a machine with a GPU has."""
+
+
+@pytest.mark.skipif(
+    not any(list((Path(place) / "nvidia").glob("*/lib/libcudart.so.13")) for place in sys.path),
+    reason="no CUDA runtime of pip: pip install 'tzerlike[cuda]'",
+)
+def test_source_is_generated_alone_where_a_driver_is_installed(tzerlike: Command, tmp_path: Path) -> None:
+    """TVM would compile it at once, which a confined child may not do; every kernel ended so where there is a GPU."""
+    source = tmp_path / "driver.c"
+    source.write_text("".join(f"int {name}(void) {{ return 100; }}\n" for name in OF_THE_DRIVER))
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{library.name}", "-o", library, source], check=True)
+    runtimes = [path.parent for place in sys.path for path in (Path(place) / "nvidia").glob("*/lib/libcudart.so.13")]
+    found = os.pathsep.join(map(str, [tmp_path, runtimes[0]]))
+    loads = "import tvm_ffi, tvm; assert tvm_ffi.get_global_func('ffi.Module.create.cuda')"
+    subprocess.run([sys.executable, "-c", loads], env=environment(LD_LIBRARY_PATH=found), check=True)
+    done = tzerlike("run", KERNELS, "--function", "two_kernels", "--target", "cuda", LD_LIBRARY_PATH=found)
+    assert (done.returncode, done.stdout) == (0, "ok in done\nreference: defined\n"), done.stderr

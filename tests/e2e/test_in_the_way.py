@@ -119,3 +119,16 @@ def test_a_package_that_starts_threads_is_kept_out_or_told(tmp_path: Path, modul
     else:
         assert done.returncode == 2
         assert complaint(done.stderr).startswith("tzerlike: importing TVM or a plug-in starts threads (python")
+
+
+def test_seeds_of_which_none_compiles_end_a_campaign_in_a_line(tmp_path: Path) -> None:
+    program = "@T.prim_func\ndef main(A: T.Buffer((8,), 'int32')):\n    for i in range(1):\n        A[i] = 5 // i\n"
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "division.py").write_text(program)
+    order = ["fuzz", "--seeds", str(tmp_path / "seeds"), "--jobs", "2", "--out", str(tmp_path / "c"), "--ui", "none"]
+    done = subprocess.run([*TZERLIKE, *order], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stdout
+    said = (
+        "tzerlike: no seed compiles here, so there is nothing to mutate: 2 rejected; try one with `tzerlike run FILE`"
+    )
+    assert complaint(done.stderr) == said

@@ -207,6 +207,7 @@ class Fuzzer:
         self.carried: Iterator[StoredCase] = iter(())
         self.tally = Tally() if tally is None else tally
         self.corpus = Corpus()
+        self.idle = False
         self.bringing = 1.0
         """The share of the last cases that brought something."""
 
@@ -231,6 +232,7 @@ class Fuzzer:
             if trial is not None:
                 trials.append(trial)
                 room -= len(trial.case.ir)
+        self.idle = not (trials or len(self.corpus) or self.pending)
         steps = self._take(trials, number)
         for step in steps:
             self.bringing += (step.brings - self.bringing) / MEMORY

@@ -149,7 +149,7 @@ class WorkerState(Tally, kw_only=True):
     `coverage` is that of all workers of a machine, and so is that in `libraries`, of each by its name where there are
     several: how many of its blocks are reached, and how many it has. `reducing` is how many cases reductions have
     taken, `seen_again` counts findings that had a bundle, by signature. `bringing` is the share of the last cases that
-    brought something.
+    brought something. `idle` is who has nothing to mutate, and no seed left to begin with.
     """
 
     iterations: Count
@@ -164,6 +164,7 @@ class WorkerState(Tally, kw_only=True):
     coverage_backend: Text = "none"
     libraries: dict[Text, tuple[Count, Count]] = {}
     corpus: Count = 0
+    idle: bool = False
     entries: list[tuple[_Id, Count]] = []
     focused: list[_Id] = []
     superseded: list[_Id] = []

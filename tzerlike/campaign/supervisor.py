@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -259,6 +260,8 @@ class Supervisor:
                     self._pauses(None, str(error))
                 except UserError as error:
                     crew.failure = crew.failure or error
+            if self._part.alone and len(states) == self.config.jobs and all(state.idle for state in states):
+                crew.failure = crew.failure or _without_seeds(stats)
             self._announcer.look(stats)
             self.show(self._view(stats, "stopping" if stopping_since is not None else self._doing(states), states))
         if (late := -self._time_left()) > _SAID and not self._stop:
@@ -452,3 +455,9 @@ def _nearest_existing(path: Path) -> Path:
     while not path.exists():
         path = path.parent
     return path
+
+
+def _without_seeds(stats: Mapping[str, Any]) -> UserError:
+    """What to say where no seed could be compiled, and there is nothing to mutate."""
+    exits = ", ".join(f"{count} {name}" for name, count in Counter(stats["exits"]).most_common(3))
+    return UserError(f"no seed compiles here, so there is nothing to mutate: {exits}; try one with `tzerlike run FILE`")

@@ -55,6 +55,9 @@ _LOOKS = 4
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
 
+_IDLE = 0.02
+"""Seconds to wait between two rounds without anything to mutate: other workers may find something."""
+
 ADOPTED_AT_ONCE = 16
 """The most that one look takes over: reading an entry takes a millisecond, and while seeds come in, many iterations of
 every other worker bring one. The rest comes with the next looks."""
@@ -150,6 +153,9 @@ class Worker(ConfirmingWorker):
             self.faults.keep(self.adopt_from_others, "exchange", Occasion(first))
         self.notes.beat(first, "step")
         steps = self.fuzzer.step(self.budget.left(first))
+        self.state.idle = self.fuzzer.idle
+        if self.state.idle:
+            time.sleep(_IDLE)
         inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
         self.room.keep(partial(self.directory.save_cases, inserted))
         for step in steps:

@@ -13,7 +13,7 @@ from tzerlike.core.errors import TzerlikeError
 from tzerlike.execution.rendering import render_module
 from tzerlike.execution.stages import run_case, touch
 from tzerlike.processes.channel import Channel
-from tzerlike.systems import tvm_api
+from tzerlike.systems import tvm_api, tvm_build
 
 _PROGRAM = """
 # from tvm.script import ir as I
@@ -30,7 +30,11 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Bu
 
 
 def warm_up(channel: Channel) -> Callable[[], None]:
-    """Compile, run where that can be, refuse, print. Returns the first steps of a case that compiles (`touch`)."""
+    """Compile, run where that can be, refuse, print. Returns the first steps of a case that compiles (`touch`).
+
+    From here on CUDA's source is generated and not compiled.
+    """
+    tvm_build.leave_source_uncompiled()
     ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(_PROGRAM)))
     passes = (PassSpec("s_tir.LowerInitBlock"), PassSpec("s_tir.ConvertBlocksToOpaque"))
     checks = {Check.REJECTIONS} if tvm_api.LLVM_VERSION is None else {Check.RESULTS, Check.REJECTIONS}

@@ -33,6 +33,15 @@ def _for_cpu(description: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "c"} if LLVM_VERSION is None else description
 
 
+def leave_source_uncompiled() -> None:
+    """Have `build` end at the source for CUDA in this process, and in those forked from it.
+
+    Where the driver of a GPU is installed, TVM compiles that source as soon as it is generated, with nvcc as a program:
+    that is for processes that run kernels. The others have CUDA's compiler look at the source themselves.
+    """
+    tvm_ffi.register_global_func("tvm_callback_cuda_compile", lambda code: b"", override=True)
+
+
 def without_target(module: Any) -> Any:
     """Return the module of the entry alone, without what `bind_target` gave it; KeyError when there is none."""
     return module_of(entry_of(module).without_attr("target"))
