@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from tzerlike.core.results import Ending, Ran, Rejection, Results
 from tzerlike.core.targets import target_text
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution import rejection
-from tzerlike.execution.cuda.source import first_refusal
+from tzerlike.execution.cuda.source import SourceRefused, first_refusal, machine_code
 from tzerlike.execution.cuda.toolchain import CudaCompiler, CudaToolchain, find_cuda_toolchain
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.tir.regression import regression_test
@@ -226,6 +227,26 @@ def test_doctor_says_what_is_possible(tzerlike: Command) -> None:
     assert checks["cuda compiler"]["good"] == (find_cuda_toolchain() is not None)
     assert not checks["cuda compiler"]["needed"] and not checks["cuda device"]["needed"]
     assert checks["cuda device"]["seen"]
+
+
+QUOTIENT = 'extern "C" __global__ void k(float* a) { a[0] = a[1] / a[3]; }'
+
+
+def compilers() -> list[CudaToolchain]:
+    nvcc = shutil.which("nvcc")
+    of_path = CudaToolchain(CudaCompiler.NVCC, Path(nvcc)) if nvcc else None
+    return [toolchain for toolchain in (find_cuda_toolchain(), of_path) if toolchain is not None]
+
+
+@needs_compiler
+@pytest.mark.parametrize("toolchain", compilers(), ids=lambda toolchain: toolchain.compiler.value)
+def test_kernels_are_compiled_to_divide_exactly(toolchain: CudaToolchain) -> None:
+    """Under --use_fast_math, as TVM compiles, a quotient is the product with an approximate reciprocal."""
+    code = machine_code(toolchain, QUOTIENT, "sm_90")
+    assert code.startswith(b"\x7fELF")
+    assert b"div" in code
+    with pytest.raises(SourceRefused, match="error"):
+        machine_code(toolchain, QUOTIENT.replace("a[3]", "b"), "sm_90")
 
 
 OF_THE_DRIVER = [

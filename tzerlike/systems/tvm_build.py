@@ -33,13 +33,13 @@ def _for_cpu(description: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "c"} if LLVM_VERSION is None else description
 
 
-def leave_source_uncompiled() -> None:
-    """Have `build` end at the source for CUDA in this process, and in those forked from it.
+def compile_cuda_with(compiler: Callable[[str], bytes]) -> None:
+    """Have `build` make machine code of CUDA source with `compiler`, in this process and in those forked from it.
 
-    Where the driver of a GPU is installed, TVM compiles that source as soon as it is generated, with nvcc as a program:
-    that is for processes that run kernels. The others have CUDA's compiler look at the source themselves.
+    Where the driver of a GPU is installed, TVM compiles source as soon as it is generated, with nvcc as a program or by
+    the package cuda-bindings (tvm/support/nvcc.py). b"" is code for who only reads the source.
     """
-    tvm_ffi.register_global_func("tvm_callback_cuda_compile", lambda code: b"", override=True)
+    tvm_ffi.register_global_func("tvm_callback_cuda_compile", compiler, override=True)
 
 
 def without_target(module: Any) -> Any:

@@ -9,6 +9,8 @@ TVM compiles it. Only the second answer counts.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -18,10 +20,13 @@ from tzerlike.execution.cuda.toolchain import CudaToolchain
 _SUCCESS, _REFUSED = 0, 6
 """nvrtcResult: NVRTC_SUCCESS and NVRTC_ERROR_COMPILATION."""
 
+_FAST, _PRECISE = "--use_fast_math", "--fmad=false"
+"""What TVM compiles kernels with: subnormal numbers are 0 and functions approximate; and that products are rounded."""
+
 _OPTIONS = (
     "-default-device",
     "--device-int128",
-    "--use_fast_math",
+    _FAST,
     "-w",
     "-D__NV_SILENCE_DEPRECATION_BEGIN=",
     "-D__NV_SILENCE_DEPRECATION_END=",
@@ -75,27 +80,54 @@ def refusal(toolchain: CudaToolchain, source: str, arch: str) -> str | None:
 
     TzerlikeError when the library does not load.
     """
-    if _compile(toolchain, source, arch, short=True) is None:
-        return None
-    return _compile(toolchain, source, arch, short=False)
+    options = [f"--gpu-architecture={arch}", *_OPTIONS]
+    for names in (_SHORT_HEADERS, ()):
+        with _compiled(toolchain, source, options, names) as (library, program, result):
+            # Anything else says that NVRTC is at fault, or does not know the architecture.
+            said = _log(library, program) if result == _REFUSED else None
+        if said is None:
+            return None
+    return said
 
 
-def _compile(toolchain: CudaToolchain, source: str, arch: str, short: bool) -> str | None:
+def cubin(toolchain: CudaToolchain, source: str, arch: str) -> bytes | str:
+    """Return the machine code for `source`, without what trades accuracy for speed; or what NVRTC says against it.
+
+    TzerlikeError when the library does not load.
+    """
+    options = [f"--gpu-architecture={arch}", *(option for option in _OPTIONS if option != _FAST), _PRECISE]
+    for names in (_SHORT_HEADERS, ()):
+        with _compiled(toolchain, source, options, names) as (library, program, result):
+            if result == _SUCCESS:
+                size = ctypes.c_size_t()
+                library.nvrtcGetCUBINSize(program, ctypes.byref(size))
+                code = ctypes.create_string_buffer(size.value)
+                library.nvrtcGetCUBIN(program, code)
+                return code.raw
+            said = _log(library, program) if result == _REFUSED else f"NVRTC ends with error {result}"
+    return said
+
+
+@contextmanager
+def _compiled(
+    toolchain: CudaToolchain, source: str, options: Sequence[str], names: Sequence[str]
+) -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p, int]]:
+    """The library, a program and the nvrtcResult of compiling it, with the short headers for `names`."""
     library = _load(toolchain.path)
-    names = _SHORT_HEADERS if short else ()
-    contents = _texts([_SHORT] * len(names))
     program = ctypes.c_void_p()
-    text = (PREAMBLE + source).encode()
-    created = library.nvrtcCreateProgram(
-        ctypes.byref(program), text, b"kernels.cu", len(names), contents, _texts(list(names))
+    result = library.nvrtcCreateProgram(
+        ctypes.byref(program),
+        (PREAMBLE + source).encode(),
+        b"kernels.cu",
+        len(names),
+        _texts([_SHORT] * len(names)),
+        _texts(names),
     )
-    if created != _SUCCESS:
-        return None
     try:
-        options = [f"--gpu-architecture={arch}", *_OPTIONS, *(f"-I{path}" for path in toolchain.includes)]
-        result = library.nvrtcCompileProgram(program, len(options), _texts(options))
-        # Anything else says that NVRTC is at fault, or does not know the architecture.
-        return _log(library, program) if result == _REFUSED else None
+        if result == _SUCCESS:
+            ordered = [*options, *(f"-I{path}" for path in toolchain.includes)]
+            result = library.nvrtcCompileProgram(program, len(ordered), _texts(ordered))
+        yield library, program, result
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -108,7 +140,7 @@ def _load(path: Path) -> ctypes.CDLL:
         raise TzerlikeError(f"{path}: {error}") from error
 
 
-def _texts(items: list[str]) -> ctypes.Array[ctypes.c_char_p]:
+def _texts(items: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
     return (ctypes.c_char_p * len(items))(*(item.encode() for item in items))
 
 

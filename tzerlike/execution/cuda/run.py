@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from tzerlike.core.archive import read_arrays
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.effort import Check
 from tzerlike.core.results import BASELINE, Ending, Ran, Timing
-from tzerlike.core.targets import kind_of_target
+from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import BufferParameter, Inputs, unpack_inputs
 from tzerlike.execution.compare.memory import CallMemory
 from tzerlike.execution.compare.results import compile_baseline, raised
 from tzerlike.execution.compare.timing import noise
 from tzerlike.execution.cuda.device import TAINTED
+from tzerlike.execution.cuda.source import machine_code
+from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.passes.catalog import steps_of
 from tzerlike.systems import tvm_api, tvm_build
 from tzerlike.systems.baseline import baseline_config
@@ -52,6 +55,13 @@ def main(A: T.Buffer((64,), "float32")):
         A[i] = A[i] + T.float32(1)
 """
 _LOOPS = {"cuda": 'T.thread_binding(64, thread="threadIdx.x")', "llvm": "range(64)"}
+
+
+def compile_exactly(target: str) -> None:
+    """From here on, compile kernels for a target as the interpreter computes, where there is a CUDA compiler."""
+    toolchain = find_cuda_toolchain()
+    if toolchain is not None:
+        tvm_build.compile_cuda_with(partial(machine_code, toolchain, arch=arch_of_target(target)))
 
 
 def trial(target: str) -> str:

@@ -24,8 +24,9 @@ def main() -> None:
     die_with_parent(os.getppid())
     silence()
     # Not earlier: TVM talks while it is imported.
-    from tzerlike.execution.cuda.run import run_on_device, trial
+    from tzerlike.execution.cuda.run import compile_exactly, run_on_device, trial
 
+    compile_exactly(sys.argv[1])
     fault = trial(sys.argv[1])
     _say(answers, {FAULT: fault})
     if fault:

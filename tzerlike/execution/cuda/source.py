@@ -24,6 +24,7 @@ _QUOTED = re.compile(r"\"([A-Za-z_]\w*)\"")
 _NOT_THE_SOURCE = ("could not open source file", "cannot open source file", "unsupported gpu architecture")
 """What says that the installation lacks something."""
 
+_COMPILERS = {CudaCompiler.NVRTC: nvrtc.cubin, CudaCompiler.NVCC: nvcc.cubin}
 _REFUSERS = {CudaCompiler.NVRTC: nvrtc.refusal, CudaCompiler.NVCC: nvcc.refusal}
 
 
@@ -49,6 +50,17 @@ def first_refusal(toolchain: CudaToolchain, sources: Sequence[str], arch: str) -
         if said is not None and not any(phrase in said for phrase in _NOT_THE_SOURCE):
             return f"the CUDA compiler says {first_error(said, source)}\n{said}"
     return None
+
+
+def machine_code(toolchain: CudaToolchain, source: str, arch: str) -> bytes:
+    """Return the machine code for source, which computes as exactly as the program says; SourceRefused without it.
+
+    TVM's own options take subnormal numbers for 0, and approximations for functions and quotients: no wrong code.
+    """
+    made = _COMPILERS[toolchain.compiler](toolchain, source, arch)
+    if isinstance(made, str):
+        raise SourceRefused(made)
+    return made
 
 
 def first_error(said: str, source: str) -> str:
