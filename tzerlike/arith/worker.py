@@ -19,7 +19,7 @@ from tzerlike.arith.finding import found_dead, observed
 from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
-from tzerlike.arith.suspicions import Suspicion, SuspicionQueue
+from tzerlike.arith.suspicions import Suspicion, SuspicionQueue, Turns
 from tzerlike.arith.tier import tier_of_problem
 from tzerlike.campaign.shard_worker import ShardWorker
 from tzerlike.campaign.state import Yield
@@ -80,7 +80,8 @@ class ArithWorker(ShardWorker):
         records, death = self.executor.attempt("arith-scan", item)
         self.state.seconds["run"] += time.perf_counter() - began
         suspicions = [record for record in records if record["record"] == "suspicion"]
-        queue = SuspicionQueue(self.executor, suspicions, self.state.hints)
+        turns = Turns(self.state.hints, self.state.offered, self.state.in_vain)
+        queue = SuspicionQueue(self.executor, suspicions, turns)
         waiting: list[Suspicion] = []
         for record in records:
             if record["record"] == "suspicion":
@@ -158,17 +159,17 @@ class ArithWorker(ShardWorker):
 
     def suspect(self, suspicion: Suspicion, queue: SuspicionQueue) -> None:
         """Report what a suspicion comes down to, if it is its turn."""
-        self.state.hints[suspicion["hint"]] += 1
         if not queue.due(suspicion):
             return
-        began = time.perf_counter()
+        began, new = time.perf_counter(), False
         found, death = queue.of(suspicion)
         if found is not None:
             smallest = Problem.from_json(found["problem"])
-            tier = tier_of_problem(found["check"], smallest)
-            if self.is_new(msgspec.convert(found["finding"], Signed), tier):
-                self.report(found["check"], smallest, suspicion["iteration"], self.executor.limits)
-        else:
+            new = self.is_new(msgspec.convert(found["finding"], Signed), tier_of_problem(found["check"], smallest))
+        queue.learn(suspicion, new)
+        if found is not None and new:
+            self.report(found["check"], smallest, suspicion["iteration"], self.executor.limits)
+        elif found is None:
             self.state.unconfirmed["died in reduction" if death is not None else "not total"] += 1
         self.state.seconds["oracle"] += time.perf_counter() - began
 

@@ -121,6 +121,14 @@ def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
     return made, tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes
 
 
+def pipeline_parts_source() -> str:
+    """Return the line of a script that gets at the last two of `pipeline_parts` for its `target`."""
+    if isinstance(tirx.get_default_tir_pipeline(tvm.target.Target(_for_cpu({"kind": "llvm"})["kind"])), tuple):
+        return "_, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)"
+    made = "tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes"
+    return f"finalize_host, finalize_device = {made}"
+
+
 def tensor_over(memory: Any, shape: Sequence[int], dtype: str, *, strided: bool = False) -> Any:
     """Return a CPU tensor that shares `memory`, which has to live on: bytes, or `strided` elements."""
     tensor = tvm_ffi.from_dlpack(memory)

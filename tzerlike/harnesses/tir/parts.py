@@ -10,6 +10,7 @@ from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.repro import LIMIT, quotable
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.systems.tvm_api import HAS_TILES, SYSTEM
+from tzerlike.systems.tvm_build import pipeline_parts_source
 from tzerlike.systems.tvm_passes import grouped_options
 from tzerlike.tir.constructed import is_calls, parts_called
 
@@ -58,7 +59,7 @@ _LOWERING = {
     "none": """\
         from tvm.tirx.build import split_host_device_mods, tir_to_runtime
 
-        _, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
+        {parts}
         host_mod, device_mods = split_host_device_mods(mod)
         device_mods = {kind: finalize_device()(device) for kind, device in device_mods.items()}
         runtime = tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)
@@ -111,7 +112,7 @@ def build_source(name: str, case: Case, more: str = "") -> str:
         target=case.target,
         context=", ".join((*context_arguments(case.config), *filter(None, [more]))),
         passes="".join(f"\n        {constructor_source(spec)}," for spec in case.passes) + "\n    " * bool(case.passes),
-        lowering=_LOWERING[case.config.pipeline],
+        lowering=_LOWERING[case.config.pipeline].replace("{parts}", pipeline_parts_source()),
     )
 
 

@@ -42,6 +42,7 @@ from tzerlike.harnesses.tir.script import (
 )
 from tzerlike.passes.catalog import constructor_source
 from tzerlike.passes.naming import short_name
+from tzerlike.systems.tvm_build import pipeline_parts_source
 from tzerlike.tir.constructed import is_calls, parts_called
 
 _ALARM = """\
@@ -95,7 +96,6 @@ _WIDTH = 100
 """Characters of a call in one line."""
 
 _NO_PIPELINE = """\
-_, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
 host_mod, device_mods = split_host_device_mods(mod)
 device_mods = {kind: finalize_device()(device) for kind, device in device_mods.items()}
 """
@@ -254,7 +254,7 @@ def build_statements(
         lines.append(f"{assign}tvm.compile(mod, target){tail}")
     else:
         imports.append("from tvm.tirx.build import split_host_device_mods, tir_to_runtime")
-        lines += _NO_PIPELINE.splitlines()
+        lines += [pipeline_parts_source(), *_NO_PIPELINE.splitlines()]
         built = "tir_to_runtime(finalize_host()(host_mod), device_mods, target.host or target)"
         lines.append(f"{assign}tvm.runtime.Executable({built}){tail}" if tail else built)
     return head + _within(["target", *context], lines), imports
