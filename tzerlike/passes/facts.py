@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from tzerlike.systems.text import integer_in
+
 
 @unique
 class Fact(StrEnum):
@@ -42,7 +44,7 @@ class Fact(StrEnum):
     SOFTWARE_PIPELINE = "software-pipeline"
     """Some loop is annotated with the stages of a software pipeline."""
     ND = "nd-buffers"
-    """Some buffer does not have exactly one dimension."""
+    """Some buffer does not have exactly one dimension, or has strides, or begins elsewhere than its memory."""
     VECTORIZED = "vectorized-loops"
     """Some loop is to be vectorised."""
     STEPS = "steps"
@@ -171,7 +173,7 @@ def facts_of(ir: str) -> Facts:
     is not the JSON of an IR graph.
     """
     try:
-        return _facts_in(_graph(ir)["nodes"])
+        return _facts_in(_graph(ir))
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError) as error:
         raise ValueError("not the JSON of an IR graph") from error
 
@@ -184,7 +186,8 @@ def _graph(ir: str) -> Any:
         return json.loads(ir)
 
 
-def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
+def _facts_in(graph: dict[str, Any]) -> Facts:
+    nodes: list[dict[str, Any]] = graph["nodes"]
     found = {Fact.TARGET}
 
     def filled(data: dict[str, Any], field: str) -> bool:
@@ -213,13 +216,16 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
                 found.add(Fact.VECTORIZED)
             elif data["kind"] == _THREAD_KIND:
                 found.add(Fact.THREAD_LOOPS)
-        elif kind == "tirx.BufferType":
-            if len(nodes[data["shape"]]["data"]) != 1:
+        elif kind in ("tirx.BufferType", "tirx.Buffer"):
+            # The second one is of an older TVM, with its dtype as a string, and its memory where its variable is.
+            if not _is_flat(data, graph):
                 found.add(Fact.ND)
             fixed = all(nodes[extent]["type"].endswith("IntImm") for extent in nodes[data["shape"]]["data"])
-            if not fixed and nodes[data["storage_scope"]].get("data") not in (None, "", "global"):
+            scope = nodes[data["storage_scope"]].get("data") if "storage_scope" in data else None
+            if not fixed and scope not in (None, "", "global"):
                 found.add(Fact.RUN_TIME_MEMORY)
-            element = nodes[data["dtype"]].get("data", {}).get("dtype")
+            dtype = data["dtype"]
+            element = dtype if isinstance(dtype, str) else nodes[dtype].get("data", {}).get("dtype")
             if element in _OF_ELEMENTS:
                 found.add(_OF_ELEMENTS[element])
         elif kind == "ir.PrimType":
@@ -268,6 +274,13 @@ def _facts_in(nodes: list[dict[str, Any]]) -> Facts:
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
         found.add(Fact.CROSS_THREAD)
     return frozenset(found)
+
+
+def _is_flat(buffer: dict[str, Any], graph: dict[str, Any]) -> bool:
+    """Whether code generation takes a buffer as it is: it looks at no strides and at no offset."""
+    shape, strides, offset = (graph["nodes"][buffer[field]] for field in ("shape", "strides", "elem_offset"))
+    at_start = offset["type"] == "None" or integer_in(graph, offset) == 0
+    return len(shape["data"]) == 1 and not strides.get("data") and at_start
 
 
 def _alignment_fits(block: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:

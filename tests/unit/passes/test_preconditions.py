@@ -261,13 +261,45 @@ def test_facts_of_programs_from_before_0_27() -> None:
         {"type": "ffi.Array", "data": [2]},
         {"type": "tirx.Var", "data": {"dtype": "handle"}},
         {"type": "ffi.Map", "data": [2, 4]},
-        {"type": "tirx.Buffer", "data": {}},
-        {"type": "tirx.SBlockRealize", "data": {"predicate": 6}},
-        {"type": "tirx.IntImm", "data": {"value": 1}},
+        {"type": "tirx.Buffer", "data": {"dtype": "bool", "shape": 7, "strides": 8, "elem_offset": 6}},
+        {"type": "tirx.SBlockRealize", "data": {"predicate": 9}},
+        {"type": "ir.IntImm", "data": {"value": 0}},
+        {"type": "ffi.Array", "data": [9]},
+        {"type": "ffi.Array", "data": []},
+        {"type": "ir.IntImm", "data": {"value": 1}},
     ]
-    assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET, Fact.BUFFER_PARAMS, Fact.S_TIR}
+    found = {Fact.TARGET, Fact.BOOL_STORAGE}
+
+    def facts() -> Facts:
+        return facts_of(json.dumps({"metadata": {"tvm_version": "0.26.0"}, "nodes": nodes}))
+
+    assert facts() == {
+        *found,
+        Fact.BUFFER_PARAMS,
+        Fact.S_TIR,
+    }
     nodes[3], nodes[5] = {"type": "ffi.Map", "data": []}, {"type": "tirx.Evaluate", "data": {}}
-    assert facts_of(json.dumps({"nodes": nodes})) == {Fact.TARGET}
+    assert facts() == found
+    nodes[6] = {"type": "ir.IntImm", "data": {"value": 4}}
+    assert facts() == {*found, Fact.ND}
+
+
+@pytest.mark.parametrize(
+    ("layout", "flat"),
+    [("", True), (", elem_offset=0", True), (", elem_offset=4", False), (", strides=(2,)", False)],
+)
+def test_code_generation_takes_no_buffer_that_is_not_flat(layout: str, flat: bool) -> None:
+    """It looks at neither strides nor offsets, which FlattenBuffer makes a part of the index."""
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4,), "float32")):
+    H = T.decl_buffer((4,), data=A.data{layout})
+    B[0] = H[1]
+"""
+    facts = facts_of(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
+    lowering = parse_sequence("tirx.MakePackedAPI")
+    assert (legal(lowering, facts, to_code=True) is None) is flat
+    assert legal(parse_sequence("tirx.FlattenBuffer; tirx.MakePackedAPI"), facts, to_code=True) is None
 
 
 @pytest.mark.parametrize(
