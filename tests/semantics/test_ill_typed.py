@@ -35,6 +35,13 @@ def test_a_value_of_another_dtype_is_unknown(dtype: str, value: str, kind: type,
     assert (judgement.verdict, judgement.rule) == (Verdict.UNKNOWN, "unsupported")
 
 
+@pytest.mark.parametrize(("operand", "verdict"), [("T.int64(-8)", "defined"), ("-8", "unknown")])
+def test_llvm_counts_bits_in_the_dtype_of_the_operand(operand: str, verdict: str) -> None:
+    value = f'T.Cast("int32", T.call_llvm_pure_intrin("int64", "llvm.cttz", {operand}, T.bool(False)))'
+    func = entry_of(module_of(parse_script(SOURCE.format(dtype="int32", value=value))))
+    assert interpret(func, [numpy.zeros(4, numpy.int64)]).verdict == verdict
+
+
 WHOLE = """
 # from tvm.script import tirx as T
 @T.prim_func(s_tir=True)

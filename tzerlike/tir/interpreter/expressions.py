@@ -97,7 +97,7 @@ _OF_TWO = frozenset(
 )
 """The functions of the tables that take two operands; the others take one."""
 
-_COUNTS = ("tirx.popcount", "llvm.ctpop", "prim.clz", "llvm.cttz")
+_COUNTS = ("tirx.popcount", "prim.clz")
 """The functions of the tables that count bits: at most 64, whatever the dtype of the operand."""
 
 _EXTERN = {"fabsf": "tirx.fabs", "cosf": "tirx.cos", "fabs": "tirx.fabs", "cos": "tirx.cos"}
