@@ -65,6 +65,8 @@ def _in_words(seen: Observation) -> str:
     cause = seen.message.partition("\n")[0]
     if seen.pass_name.startswith("the printer"):
         return f"TVMScript is not printed: {_CONDITION.sub('', cause)}"
+    if _SILENT in cause:
+        return "TVMScript is not parsed back"
     place, _, change = cause.partition(": ")
     told = [line for line in lines if line.startswith("<root>") and len(line) < _SHORT]
     values = [line.partition(": ")[2] or "nothing" for line in told]
@@ -89,6 +91,9 @@ _PIECE = 40
 
 _CONDITION = re.compile(r"^(?:\w+: )?Check failed: .*(?: : | is false: )")
 """In front of what a check says."""
+
+_SILENT = "one or more error diagnostics were emitted"
+"""What an exception of the parser says before 0.26: the error itself is printed elsewhere."""
 
 _SHORT = 120
 _BEFORE_AND_AFTER = 2
