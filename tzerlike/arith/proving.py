@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ import msgspec
 from tzerlike.arith.claims import Claim
 from tzerlike.arith.model import Problem
 from tzerlike.arith.proof.client import ProofClient
-from tzerlike.arith.suspicions import SuspicionQueue, Turns
+from tzerlike.arith.suspicions import SuspicionQueue
 from tzerlike.arith.worker import ArithWorker
 from tzerlike.findings.faults.bundle import Occasion
 
@@ -67,9 +66,7 @@ class ProvingWorker(ArithWorker):
             tried = problem.trying(answer.wrong.assignment)
             hint = f"{record['check']} {' '.join(root.op for root in problem.roots)} refuted"
             suspicion = {**record, "problem": tried.to_json(), "hint": hint}
-            # What is refuted is rare: whatever else came of the check.
-            turns = Turns(self.state.hints, Counter(), Counter())
-            self.suspect(suspicion, SuspicionQueue(self.executor, [suspicion], turns))
+            self.suspect(suspicion, SuspicionQueue(self.executor, [suspicion], self.state.hints))
 
     @property
     def _rules(self) -> str:

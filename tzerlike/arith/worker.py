@@ -19,7 +19,7 @@ from tzerlike.arith.finding import found_dead, observed
 from tzerlike.arith.inspect import AnalysisOutcome
 from tzerlike.arith.model import Problem
 from tzerlike.arith.reduce import reduce_by
-from tzerlike.arith.suspicions import Suspicion, SuspicionQueue, Turns
+from tzerlike.arith.suspicions import Suspicion, SuspicionQueue
 from tzerlike.arith.tier import tier_of_problem
 from tzerlike.campaign.shard_worker import ShardWorker
 from tzerlike.campaign.state import Yield
@@ -80,8 +80,7 @@ class ArithWorker(ShardWorker):
         records, death = self.executor.attempt("arith-scan", item)
         self.state.seconds["run"] += time.perf_counter() - began
         suspicions = [record for record in records if record["record"] == "suspicion"]
-        turns = Turns(self.state.hints, self.state.offered, self.state.in_vain)
-        queue = SuspicionQueue(self.executor, suspicions, turns)
+        queue = SuspicionQueue(self.executor, suspicions, self.state.hints)
         waiting: list[Suspicion] = []
         for record in records:
             if record["record"] == "suspicion":
@@ -159,17 +158,17 @@ class ArithWorker(ShardWorker):
 
     def suspect(self, suspicion: Suspicion, queue: SuspicionQueue) -> None:
         """Report what a suspicion comes down to, if it is its turn."""
+        self.state.hints[suspicion["hint"]] += 1
         if not queue.due(suspicion):
             return
-        began, new = time.perf_counter(), False
+        began = time.perf_counter()
         found, death = queue.of(suspicion)
         if found is not None:
             smallest = Problem.from_json(found["problem"])
-            new = self.is_new(msgspec.convert(found["finding"], Signed), tier_of_problem(found["check"], smallest))
-        queue.learn(suspicion, new)
-        if found is not None and new:
-            self.report(found["check"], smallest, suspicion["iteration"], self.executor.limits)
-        elif found is None:
+            tier = tier_of_problem(found["check"], smallest)
+            if self.is_new(msgspec.convert(found["finding"], Signed), tier):
+                self.report(found["check"], smallest, suspicion["iteration"], self.executor.limits)
+        else:
             self.state.unconfirmed["died in reduction" if death is not None else "not total"] += 1
         self.state.seconds["oracle"] += time.perf_counter() - began
 

@@ -178,8 +178,6 @@ class WorkerState(Tally, kw_only=True):
     claimed: Counts = {}
     suspected: Counts = {}
     hints: Counts = {}
-    offered: Counts = {}
-    in_vain: Counts = {}
 
 
 STATE = Schema(WorkerState, "state", unstated=1)

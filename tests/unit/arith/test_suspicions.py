@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from tzerlike.arith.suspicions import SuspicionQueue, Turns
+from tzerlike.arith.suspicions import SuspicionQueue
 from tzerlike.core.errors import Fault
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation, Stage
@@ -47,17 +45,7 @@ def suspicions(hints: Sequence[str]) -> list[dict[str, Any]]:
 
 def queued(asked: list[dict[str, Any]], hints: Mapping[str, int], **ends: Observation) -> tuple[SuspicionQueue, Any]:
     executor: Any = Executor(ends)
-    return SuspicionQueue(executor, asked, Turns(Counter(hints), Counter(), Counter())), executor
-
-
-def reduced(made: SuspicionQueue, asked: list[dict[str, Any]], new: Container[int] = range(1000)) -> list[Any]:
-    """What comes of those that are due, in turn; those with numbers in `new` bring something new."""
-    found = []
-    for suspicion in asked:
-        if made.due(suspicion):
-            found.append(made.of(suspicion))
-            made.learn(suspicion, suspicion["iteration"] in new)
-    return found
+    return SuspicionQueue(executor, asked, hints), executor
 
 
 def test_the_first_alike_have_their_turn_and_then_one_in_many() -> None:
@@ -66,28 +54,17 @@ def test_the_first_alike_have_their_turn_and_then_one_in_many() -> None:
     assert [index for index, suspicion in enumerate(asked) if made.due(suspicion)] == [0, 1, 2, 62, 126]
 
 
-def test_a_check_that_brings_nothing_new_is_looked_into_less_until_it_does() -> None:
-    asked = suspicions([str(index) for index in range(400)])
-    made, _ = queued(asked, {})
-    places = [int(found["problem"][1:]) for found, _ in reduced(made, asked, new={303})]
-    gaps = [after - before for before, after in pairwise(places)]
-    assert gaps[:31] == [1] * 7 + [2] * 8 + [4] * 8 + [8] * 8
-    again = places.index(303)
-    assert gaps[again - 1 : again + 9] == [16, *[1] * 8, 2]
-
-
 def test_sixteen_share_a_child() -> None:
     asked = suspicions([str(index) for index in range(20)])
     made, executor = queued(asked, {})
-    assert reduced(made, asked) == [({"problem": f"p{index}"}, None) for index in range(20)]
-    assert max(map(len, executor.children)) <= 16
-    assert sum(map(len, executor.children)) == 20
+    assert [made.of(suspicion) for suspicion in asked] == [({"problem": f"p{index}"}, None) for index in range(20)]
+    assert list(map(len, executor.children)) == [16, 4]
 
 
 def test_what_comes_behind_a_death_is_reduced_in_another_child() -> None:
     asked = suspicions("abcd")
     made, executor = queued(asked, {}, p1=DEATH)
-    assert reduced(made, asked) == [
+    assert [made.of(suspicion) for suspicion in asked] == [
         ({"problem": "p0"}, None),
         (None, DEATH),
         ({"problem": "p2"}, None),
@@ -99,15 +76,13 @@ def test_what_comes_behind_a_death_is_reduced_in_another_child() -> None:
 def test_a_fault_of_ours_is_that_of_the_suspicion_under_way() -> None:
     asked = suspicions("abc")
     made, _ = queued(asked, {}, p1=Observation.of_fault(Fault("KeyError", (), "'x'"), Stage.ANALYZE))
-    assert reduced(made, asked[:1]) == [({"problem": "p0"}, None)]
+    assert made.of(asked[0]) == ({"problem": "p0"}, None)
     with pytest.raises(Fault):
-        reduced(made, asked[1:2])
-    assert reduced(made, asked[2:]) == [({"problem": "p2"}, None)]
+        made.of(asked[1])
+    assert made.of(asked[2]) == ({"problem": "p2"}, None)
 
 
 def test_one_that_nobody_asked_for_keeps_none_back() -> None:
     asked = suspicions("abc")
-    made, _ = queued(asked, {}, p1=DEATH)
-    assert reduced(made, asked[:1]) == [({"problem": "p0"}, None)]
-    assert made.due(asked[1])
-    assert reduced(made, asked[2:]) == [({"problem": "p2"}, None)]
+    made, _ = queued(asked, {}, p0=DEATH)
+    assert made.of(asked[2]) == ({"problem": "p2"}, None)
