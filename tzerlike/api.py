@@ -214,12 +214,14 @@ def lacks_of(build: str) -> Mapping[str, str]:
     return found
 
 
-def open_tvm(tvm: str = "", *, unconfined: bool = False, system: str = TVM.name) -> Client:
+def open_tvm(tvm: str = "", slots: int = 1, *, unconfined: bool = False, system: str = TVM.name) -> Client:
     """Start a process with a build of a system, "" for the installed one; it ends with the context.
+
+    So many of its children, `slots`, can work at a time.
 
     UserError if the kernel cannot confine the cases, unless `unconfined`.
     """
-    return caller.open_client(interpreter=tvm_of(tvm)[1], unconfined=unconfined, system=system)
+    return caller.open_client(slots, interpreter=tvm_of(tvm)[1], unconfined=unconfined, system=system)
 
 
 def judge(

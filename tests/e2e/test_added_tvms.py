@@ -89,6 +89,18 @@ def test_a_program_is_interpreted_there(added: dict[str, str], tmp_path: Path) -
     assert (said["exit"], said["reference"]["verdict"], said["finding"]) == ("ok", "defined", None)
 
 
+def test_a_bundle_is_reduced_and_bisected_there(added: dict[str, str], tmp_path: Path) -> None:
+    bug = ROOT / "docs" / "bugs" / "bfloat16_in_a_bind.py"
+    assert tzerlike(added, "run", bug, "--tvm", "old", "--out", tmp_path / "found").returncode == 1
+    (bundle,) = (tmp_path / "found").glob("**/wrong-code-*")
+    reduced = tzerlike(added, "reduce", "--tvm", "old", "--budget", "60s", bundle)
+    assert reduced.returncode == 0, reduced.stderr
+    assert (bundle / "reduced" / "case.json").exists()
+    bisected = tzerlike(added, "bisect", "--tvm", "old", bundle)
+    assert bisected.returncode == 0, bisected.stderr
+    assert "BF16ComputeLegalize" in bisected.stdout
+
+
 def test_the_outermost_loop_is_looked_at_there(added: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "race.py"
     file.write_text(RACE)

@@ -9,19 +9,20 @@ from pathlib import Path
 
 import click
 
-from tzerlike.cli.commands.shared import unconfined_option
+from tzerlike.api import open_tvm
+from tzerlike.cli.commands.shared import tvm_option, unconfined_option
 from tzerlike.cli.named import named_bundles
 from tzerlike.cli.progress import progress
 from tzerlike.findings.bisect.bundles import Bisected, bisect_bundles
-from tzerlike.processes.caller import open_client
 
 
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--diff", is_flag=True, help="Also print the TIR before and after the culprit pass.")
+@tvm_option
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: bool) -> None:
+def bisect(bundles: tuple[Path, ...], diff: bool, tvm: str, unconfined: bool, as_json: bool) -> None:
     """Find the culprit pass of each bundle and what it changes; write both to bisect.json and report.md.
 
     BUNDLES are bundles, their ids, or campaigns.
@@ -38,7 +39,7 @@ def bisect(bundles: tuple[Path, ...], diff: bool, unconfined: bool, as_json: boo
             click.echo(found.diff)
 
     with progress("bundles") as steps:
-        results = bisect_bundles(named_bundles(bundles), partial(open_client, unconfined=unconfined), tell, steps)
+        results = bisect_bundles(named_bundles(bundles), partial(open_tvm, tvm, unconfined=unconfined), tell, steps)
     if as_json:
         click.echo(json.dumps([result.to_json() for result in results]))
     sys.exit(0 if all(result.bisection is not None for result in results) else 1)

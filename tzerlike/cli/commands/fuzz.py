@@ -23,7 +23,7 @@ from tzerlike.campaign.remote import is_uri, working_directory
 from tzerlike.campaign.shard import Part
 from tzerlike.campaign.supervisor import resolve
 from tzerlike.cli.commands.ending import ending
-from tzerlike.cli.commands.shared import against_option, comma_separated, system_option, unconfined_option
+from tzerlike.cli.commands.shared import against_option, comma_separated, system_option, tvm_option, unconfined_option
 from tzerlike.cli.grouped import Grouped
 from tzerlike.cli.progress import progress
 from tzerlike.cli.screen import make_screen, print_line, stats_line
@@ -82,7 +82,7 @@ _GROUPS = {
 )
 @click.option("--resume", is_flag=True, help="Continue the campaign in --out, with its own options.")
 @click.option("--seed", "-s", type=int, default=None, help="Seed of all randomness; random by default.")
-@click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]")
+@tvm_option
 @against_option
 @system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True, help="Target to compile for.")

@@ -15,7 +15,7 @@ import msgspec
 
 from tzerlike import api
 from tzerlike.api import JUDGES, Judged, OtherTvm, Replayed, judge, open_tvm
-from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, unconfined_option
+from tzerlike.cli.commands.shared import comma_separated, print_table, system_option, tvm_option, unconfined_option
 from tzerlike.cli.named import named, named_bundles
 from tzerlike.cli.progress import progress
 from tzerlike.core.config import TARGETS, parse_size
@@ -34,7 +34,7 @@ from tzerlike.processes.caller import zygote_environment
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--passes", default="", help="Sequence: 'tirx.UnrollLoop; tirx.NarrowDataType{target_bits=32}'.")
 @click.option("--function", default=None, help="Function of the module; by default main or the only one.")
-@click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]")
+@tvm_option
 @system_option
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")

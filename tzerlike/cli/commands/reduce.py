@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 import psutil
 
-from tzerlike.cli.commands.shared import unconfined_option
+from tzerlike.api import open_tvm
+from tzerlike.cli.commands.shared import tvm_option, unconfined_option
 from tzerlike.cli.named import named_bundles
 from tzerlike.cli.progress import progress
 from tzerlike.core.config import parse_duration
 from tzerlike.findings.reduction.run import Reduction, reduce_bundles
 from tzerlike.findings.refresh import refresh_report
-from tzerlike.processes.caller import open_client
 from tzerlike.processes.signals import exit_status
 
 
@@ -26,9 +26,10 @@ from tzerlike.processes.signals import exit_status
     "--jobs", type=click.IntRange(1, 256), default=None, help="Bundles reduced in parallel.  [default: physical cores]"
 )
 @click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
+@tvm_option
 @unconfined_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined: bool, as_json: bool) -> None:
+def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, tvm: str, unconfined: bool, as_json: bool) -> None:
     """Shrink bundles, keeping the finding the same; reduced/ has the result, report.md describes it.
 
     Wrong code and ill-typed IR are bisected too.
@@ -47,7 +48,7 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, unconfined:
             named_bundles(bundles),
             jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
             parse_duration(budget),
-            partial(open_client, unconfined=unconfined),
+            partial(open_tvm, tvm, unconfined=unconfined),
             tell,
             steps,
         )

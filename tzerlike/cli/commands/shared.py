@@ -26,6 +26,9 @@ unconfined_option = click.option(
 )
 """The option of commands that run cases from elsewhere."""
 
+tvm_option = click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]")
+"""The option of commands that work on one of several builds."""
+
 system_option = click.option(
     "--system", default=TVM.name, show_default=True, help="Compiler under test, or plugin:name."
 )
