@@ -1,6 +1,7 @@
 """Compare the coverage of variants of the fuzzer and of simpler fuzzers, on the same seeds, each on its own core.
 
     python scripts/ablation.py OUT [NAME | NAME=OPTIONS | NAME=@BASELINE ...] [--budget 10m] [--seeds 1 2 ...]
+                               [--within src/relax]
 
 An arm is `tzerlike fuzz --jobs 1` with OPTIONS, or a module of scripts/baselines; without any, all of ARMS run. Each
 campaign is held to one core, and --at-once of them run at a time. The arms of one seed run one after another, so that
@@ -9,7 +10,9 @@ continues where it stopped.
 
 Prints a table for each figure: the median, its range, the ratio of the first arm's median to it, the p of Mann and
 Whitney's two-sided test, and A12 (1: the first arm is always better). `beyond` are the blocks beyond those that
-building one empty function covers.
+building one empty function covers; --within adds those in a directory of TVM's source, by `tzerlike coverage`.
+For whole models: `joint="--harness graph" no_feedback="--harness graph --feedback none" no_passes="--harness graph
+--pass-mode none" random=@random_models`.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ ARMS = {
 _FLOOR = "empty"
 _FLOOR_BUDGET = "20s"
 _FIGURES = ("blocks", "beyond", "valuable", "pairs/s")
+_WITHIN = "blocks within"
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,10 @@ class Cores:
 
 
 def run(arm: Arm, seed: int, budget: str, cores: Cores, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the statistics of a campaign, which runs to its end if it has not before."""
+    """Return the statistics of a campaign, which runs to its end if it has not before.
+
+    With `within` in the arguments, `blocks within` is how many blocks it reached in that directory of TVM's source.
+    """
     name = f"{arm.name}-{seed}"
     out, result = arguments.out / name, arguments.out / f"{name}.json"
     if not result.is_file():
@@ -113,13 +120,23 @@ def run(arm: Arm, seed: int, budget: str, cores: Cores, arguments: argparse.Name
     if ran["budget"] != budget:
         raise SystemExit(f"{result}: ran for {ran['budget']}; take another OUT for {budget}")
     stats: dict[str, Any] = ran["stats"]
+    if arguments.within and arm.name != _FLOOR:
+        stats[_WITHIN] = blocks_within(out, arguments.within)
     return stats
+
+
+def blocks_within(campaign: Path, directory: str) -> int:
+    """How many blocks of the files below a directory of TVM's source a campaign reached."""
+    order = [sys.executable, "-m", "tzerlike", "coverage", str(campaign), "--json"]
+    told = json.loads(subprocess.run(order, check=True, capture_output=True, text=True, cwd=SCRIPTS).stdout)
+    return next((row["covered"] for row in told["tables"]["directory"] if row["name"] == directory), 0)
 
 
 def figures(stats: dict[str, Any], floor: int) -> dict[str, float]:
     blocks = stats["coverage"]
     speed = stats["pairs"] / max(1e-9, stats["elapsed_s"])
-    return dict(zip(_FIGURES, (blocks, blocks - floor, stats["valuable_tests"], speed), strict=True))
+    found = dict(zip(_FIGURES, (blocks, blocks - floor, stats["valuable_tests"], speed), strict=True))
+    return found | ({_WITHIN: stats[_WITHIN]} if _WITHIN in stats else {})
 
 
 def table(figure: str, values: dict[str, list[float]]) -> Iterator[str]:
@@ -160,6 +177,7 @@ def main() -> None:
     parser.add_argument("--budget", default="10m")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(1, 11)))
     parser.add_argument("--oracles", default="crash")
+    parser.add_argument("--within", default="", metavar="DIRECTORY", help="also blocks of, such as src/relax")
     parser.add_argument("--at-once", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_intermixed_args()
     try:
@@ -171,7 +189,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = run_all(arms, arguments)
     print(f"{len(arguments.seeds)} seeds, {arguments.budget} each, one core each, --oracles {arguments.oracles}")
-    for figure in _FIGURES:
+    for figure in (*_FIGURES, *filter(None, [arguments.within and _WITHIN])):
         print()
         for line in table(figure, {name: [each[figure] for each in runs] for name, runs in results.items()}):
             print(line)

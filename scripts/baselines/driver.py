@@ -20,13 +20,17 @@ from typing import Any, Protocol
 
 from standalone import cache_directory, executor_with
 
+from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
 from tzerlike.campaign.loop import MEMORY, RERUN_SHARE
+from tzerlike.cli.roles import environment
 from tzerlike.core.case import Case
-from tzerlike.core.config import parse_duration
+from tzerlike.core.config import CampaignConfig, parse_duration
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.rng import rng_for
-from tzerlike.coverage import open_coverage
+from tzerlike.core.storage import write_atomic, write_json
+from tzerlike.coverage import Coverage, open_coverage
+from tzerlike.coverage.snapshot import Identity, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.stages import run_case
 from tzerlike.execution.warm_up import warm_up
@@ -84,6 +88,17 @@ def main(make: Callable[[], Baseline], run: RunCase = run_case) -> None:
     baseline = make()
     measure = Measure(arguments.out, coverage.covered, coverage.total)
     measure.run(baseline, executor, arguments.seed, parse_duration(arguments.budget))
+    _keep(coverage, CampaignDir(arguments.out), arguments.seed)
+
+
+def _keep(coverage: Coverage, directory: CampaignDir, seed: int) -> None:
+    """Lay down what was reached where `tzerlike coverage` looks for it."""
+    facts = environment(coverage, randomised=True)
+    write_json(directory.environment, ENVIRONMENT.stamped(facts))
+    write_atomic(directory.config, CampaignConfig(seed).to_toml())
+    identity = Identity(coverage.backend, facts["compiler_library"], coverage.total)
+    directory.worker(0).mkdir(parents=True)
+    write_atomic(directory.worker_coverage(0), snapshot_bytes(identity, coverage.snapshot()))
 
 
 class Measure:

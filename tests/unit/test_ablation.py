@@ -79,6 +79,15 @@ def test_a_campaign_that_fails_is_named(scripts: Path, monkeypatch: pytest.Monke
         called(monkeypatch, scripts, "--seeds", "1", "--at-once", "1")
 
 
+def test_the_blocks_of_a_directory_are_told_too(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ablation, "blocks_within", lambda campaign, directory: len(f"{campaign.name} {directory}"))
+    called(monkeypatch, scripts, "--within", "src/relax")
+    assert "| blocks within | median |" in (table := capsys.readouterr().out)
+    assert "| one | 15 | 15 to 15 | | | |" in table
+
+
 def test_the_arms_are_options_of_fuzz_or_baselines_that_exist() -> None:
     from tzerlike.cli.commands.fuzz import fuzz
 

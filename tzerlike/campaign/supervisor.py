@@ -458,6 +458,8 @@ def _nearest_existing(path: Path) -> Path:
 
 
 def _without_seeds(stats: Mapping[str, Any]) -> UserError:
-    """What to say where no seed could be compiled, and there is nothing to mutate."""
+    """What to say where no seed could be compiled, or none is left in, and there is nothing to mutate."""
+    if not stats["exits"]:
+        return UserError("there is nothing to mutate: no seeds, and no corpus; leave out `--seeds none`")
     exits = ", ".join(f"{count} {name}" for name, count in Counter(stats["exits"]).most_common(3))
     return UserError(f"no seed compiles here, so there is nothing to mutate: {exits}; try one with `tzerlike run FILE`")
