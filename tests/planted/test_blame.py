@@ -99,7 +99,8 @@ def test_known_bugs_are_named(path: Path) -> None:
     ("index", "told"),
     [("A[(7 - i) // 2]", "sym.iter_map_simplify"), ("A[i % 4]", ""), ("A[N[0] - N[0]]", ""), ("A[8 // (i - 3)]", "")],
 )
-def test_what_misleads_flattening_is_named_where_it_is_wrong_about_an_index(index: str, told: str) -> None:
+@pytest.mark.parametrize("loop", ["for i in range(8)", 'with T.launch_thread("threadIdx.x", 8) as i'])
+def test_what_misleads_flattening_is_named_where_it_is_wrong_about_an_index(index: str, told: str, loop: str) -> None:
     from tzerlike.execution.diagnosis.iterators import misled
     from tzerlike.systems import tvm_api
 
@@ -107,7 +108,7 @@ def test_what_misleads_flattening_is_named_where_it_is_wrong_about_an_index(inde
 # from tvm.script import tirx as T
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), N: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
-    for i in range(8):
+    {loop}:
         B[i] = {index}
 """
     func = tvm_api.parse_script(text)

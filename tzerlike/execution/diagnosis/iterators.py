@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 from typing import Any
@@ -40,12 +41,30 @@ def misled(pass_name: str, given: Any) -> tuple[str, str, str] | None:
     return None
 
 
-def _loops(site: Site) -> Iterator[tuple[int, Any]]:
-    """The loops around a site whose bounds are numbers, by their variables."""
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A variable, and the IntImms that it starts from and goes through so many numbers from."""
+
+    var: Any
+    min: Any
+    extent: Any
+
+    @property
+    def numbers(self) -> range:
+        return range(int(self.min), int(self.min) + int(self.extent))
+
+    def at(self, number: int) -> Any:
+        return tirx.IntImm(str(type_of(self.var).dtype), number)
+
+
+def _loops(site: Site) -> Iterator[tuple[int, _Loop]]:
+    """The loops and the launches of threads around a site whose bounds are numbers, by their variables."""
     for above in site.ancestors():
         node = above.node
-        if type(node) is tirx.For and type(node.min) is tirx.IntImm and type(node.extent) is tirx.IntImm:
-            yield key(node.loop_var), node
+        if type(node) is tirx.For and type(node.min) is type(node.extent) is tirx.IntImm:
+            yield key(node.loop_var), _Loop(node.loop_var, node.min, node.extent)
+        elif type(node) is tirx.AttrStmt and str(node.attr_key) == "thread_extent" and type(node.value) is tirx.IntImm:
+            yield key(node.node.var), _Loop(node.node.var, tirx.IntImm(str(type_of(node.value).dtype), 0), node.value)
 
 
 def _indices(node: Any) -> Iterator[Any]:
@@ -57,21 +76,18 @@ def _indices(node: Any) -> Iterator[Any]:
         yield sum(index * math.prod(shape[axis + 1 :]) for axis, index in enumerate(indices))
 
 
-def _simplified(index: Any, extents: Mapping[Any, Any], loops: Mapping[int, Any]) -> Any | None:
+def _simplified(index: Any, extents: Mapping[Any, Any], loops: Mapping[int, _Loop]) -> Any | None:
     ranges = {var: tvm.ir.Range.from_min_extent(loops[key(var)].min, extent) for var, extent in extents.items()}
     with suppress(CompilerRefused):
         return ask_compiler(lambda: part("sym").iter_map_simplify([index], ranges)[0])
     return None
 
 
-def _differ(first: Any, second: Any, loops: Mapping[int, Any]) -> bool:
+def _differ(first: Any, second: Any, loops: Mapping[int, _Loop]) -> bool:
     """Whether two expressions have other values at one of the first points of the loops that TVM can put in."""
     simplify = part("sym").Analyzer().simplify
-    each = [range(int(loop.min), int(loop.min) + int(loop.extent)) for loop in loops.values()]
-    for point in islice(product(*each), _POINTS):
-        at = {
-            name: tirx.IntImm(str(type_of(loops[name].loop_var).dtype), n) for name, n in zip(loops, point, strict=True)
-        }
+    for point in islice(product(*(loop.numbers for loop in loops.values())), _POINTS):
+        at = {name: loop.at(number) for (name, loop), number in zip(loops.items(), point, strict=True)}
         try:
             values = [ask_compiler(partial(simplify, substitute(expr, at))) for expr in (first, second)]
         except CompilerRefused:
