@@ -77,7 +77,7 @@ _ROOM = 69
 _CALLS = 60
 """Lines of calls that a report shows."""
 
-_CHANCE = ", so its results are arbitrary"
+_CHANCE = ", so what it computes is undefined"
 
 
 def judge_metamorphic(

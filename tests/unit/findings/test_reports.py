@@ -81,7 +81,7 @@ def test_a_program_comes_before_functions_that_look_for_the_bug() -> None:
 def test_what_a_primitive_changes_is_shown_with_the_names_that_tvm_prints() -> None:
     (bundle,) = (bundle for bundle in BUNDLES if "reindex-uninitialised" in bundle.name)
     text = report_of(bundle)
-    assert "so its results are arbitrary: `compute[0, v_j] = float32(compute_1[0, v_j])`.\n" in text
+    assert "so what it computes is undefined: `compute[0, v_j] = float32(compute_1[0, v_j])`.\n" in text
     _, _, shown = text.partition(
         "### Where it goes wrong\n\nThe program before and after `Schedule.reindex`:\n\n```diff\n"
     )
@@ -104,7 +104,7 @@ def test_what_gets_garbage_is_not_said_to_be_unwritten() -> None:
     (bundle,) = (bundle for bundle in BUNDLES if "cachewrite-padding" in bundle.name)
     text = report_of(bundle)
     assert text.startswith("# [Bug][TIR] Schedule.cache_write writes garbage to unchanged elements\n")
-    assert "reads uninitialized memory and writes it to elements that the original leaves unchanged, so its" in text
+    assert "reads uninitialized memory and writes it to elements that the original leaves unchanged, so what" in text
 
 
 def test_there_is_one_of_each_kind_and_harness() -> None:

@@ -54,7 +54,7 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
             "block-domain: 8 in the block B: block B",
             "makes a block run outside its domain",
             (
-                "makes a program that executes a block outside its domain, so its results are arbitrary: "
+                "makes a program that executes a block outside its domain, so what it computes is undefined: "
                 "an axis of the block B takes the value 8."
             ),
         ),
@@ -62,7 +62,7 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
             "block-domain: 8 for vi in the block B: block B",
             "makes a block run outside its domain",
             (
-                "makes a program that executes a block outside its domain, so its results are arbitrary: "
+                "makes a program that executes a block outside its domain, so what it computes is undefined: "
                 "the axis vi of the block B takes the value 8."
             ),
         ),
@@ -70,7 +70,7 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
             "uninitialised: A[v] = B[v] + ...; B is read before anything writes it",
             "makes a program read uninitialized memory",
             (
-                "makes a program that reads uninitialized memory, so its results are arbitrary: "
+                "makes a program that reads uninitialized memory, so what it computes is undefined: "
                 "B is read before anything writes it."
             ),
         ),
@@ -78,7 +78,7 @@ def test_values_are_told_without_digits_that_tell_nothing(said: str, told: str) 
             "uninitialised: A[v] = B[v]; B is read before anything writes it",
             "makes a program read uninitialized memory",
             (
-                "makes a program that reads uninitialized memory, so its results are arbitrary: `A[v] = B[v]`; "
+                "makes a program that reads uninitialized memory, so what it computes is undefined: `A[v] = B[v]`; "
                 "B is read before anything writes it."
             ),
         ),

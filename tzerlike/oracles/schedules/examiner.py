@@ -212,7 +212,7 @@ _STRAYS = '''\
 
 Applies a schedule to a program, and exits non-zero while the outcome accesses memory out of bounds or that nobody has
 written, or executes a block outside its domain{more},
-as the original does not. Its results are arbitrary.
+as the original does not. What it computes is undefined.
 """
 
 import sys
