@@ -80,7 +80,7 @@ def _may_stray(observation: Observation) -> bool:
     return (results is not None and not results.defined) or (rejection is not None and not rejection.support)
 
 
-_SCALAR = "The condition of `if_then_else` is a scalar: `tirx.if_then_else` and code generation refuse others."
+_SCALAR = "The condition of `if_then_else` is a scalar: code generation refuses others."
 
 
 def account_of_ill_typed(found: Offence) -> Account:
