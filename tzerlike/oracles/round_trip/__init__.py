@@ -93,7 +93,7 @@ _CONDITION = re.compile(r"^(?:\w+: )?Check failed: .*(?: : | is false: )")
 """In front of what a check says."""
 
 _SILENT = "one or more error diagnostics were emitted"
-"""What an exception of the parser says before 0.26: the error itself is printed elsewhere."""
+"""What an exception of older parsers says: the error itself is printed elsewhere."""
 
 _SHORT = 120
 _BEFORE_AND_AFTER = 2
