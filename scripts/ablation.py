@@ -189,7 +189,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = run_all(arms, arguments)
     print(f"{len(arguments.seeds)} seeds, {arguments.budget} each, one core each, --oracles {arguments.oracles}")
-    for figure in (*_FIGURES, *filter(None, [arguments.within and _WITHIN])):
+    for figure in next(iter(results.values()))[0]:
         print()
         for line in table(figure, {name: [each[figure] for each in runs] for name, runs in results.items()}):
             print(line)

@@ -9,17 +9,15 @@ from random import Random
 
 from baselines.driver import Undirected, main
 from tzerlike.core.case import GRAPH, Case, ContextConfig
-from tzerlike.graph.evolve import MODEL_LIMITS
+from tzerlike.graph.evolve import MODEL_LIMITS, MOST_VERTICES
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import model_text
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import WITHOUT_CHECKS
+from tzerlike.harnesses.graph.pairs import CHECKED
 from tzerlike.harnesses.graph.running import run_case
-
-_LARGEST = 24
-_CHECKED = 0.2
 
 
 class RandomModels(Undirected):
@@ -27,10 +25,10 @@ class RandomModels(Undirected):
         self._menu = Menu(list(ROWS.values()))
 
     def propose(self, rng: Random) -> Case:
-        while oversized(model := random_model(rng, rng.randint(1, _LARGEST), self._menu, MODEL_LIMITS)):
+        while oversized(model := random_model(rng, rng.randint(1, MOST_VERTICES), self._menu, MODEL_LIMITS)):
             pass
         # As often as in a campaign, functions do not check their arguments: that halves the time of a build.
-        config = ContextConfig() if rng.random() < _CHECKED else WITHOUT_CHECKS
+        config = ContextConfig() if rng.random() < CHECKED else WITHOUT_CHECKS
         return Case(model_text(model), config=config, harness=GRAPH)
 
 

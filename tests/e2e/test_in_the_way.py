@@ -132,3 +132,22 @@ def test_seeds_of_which_none_compiles_end_a_campaign_in_a_line(tmp_path: Path) -
         "tzerlike: no seed compiles here, so there is nothing to mutate: 2 rejected; try one with `tzerlike run FILE`"
     )
     assert complaint(done.stderr) == said
+
+
+def test_a_campaign_without_any_seed_ends_in_a_line(tmp_path: Path) -> None:
+    order = [
+        "fuzz",
+        "--harness",
+        "graph",
+        "--seeds",
+        "none",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path / "c"),
+        "--ui",
+        "none",
+    ]
+    done = subprocess.run([*TZERLIKE, *order], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stdout
+    assert complaint(done.stderr).startswith("tzerlike: there is nothing to mutate: no seeds, and no corpus;")

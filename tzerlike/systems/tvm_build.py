@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from tzerlike.core.targets import DEFAULT_ARCH, target_options
@@ -121,9 +122,10 @@ def pipeline_parts(made: Any) -> tuple[Any, Any, Any]:
     return made, tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes
 
 
+@cache
 def pipeline_parts_source() -> str:
     """Return the line of a script that gets at the last two of `pipeline_parts` for its `target`."""
-    if isinstance(tirx.get_default_tir_pipeline(tvm.target.Target(_for_cpu({"kind": "llvm"})["kind"])), tuple):
+    if isinstance(tirx.get_default_tir_pipeline(target_of("llvm")), tuple):
         return "_, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)"
     made = "tirx.pipeline.finalize_host_passes, tirx.pipeline.finalize_device_passes"
     return f"finalize_host, finalize_device = {made}"

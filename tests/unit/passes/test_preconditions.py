@@ -273,11 +273,7 @@ def test_facts_of_programs_from_before_0_27() -> None:
     def facts() -> Facts:
         return facts_of(json.dumps({"metadata": {"tvm_version": "0.26.0"}, "nodes": nodes}))
 
-    assert facts() == {
-        *found,
-        Fact.BUFFER_PARAMS,
-        Fact.S_TIR,
-    }
+    assert facts() == {*found, Fact.BUFFER_PARAMS, Fact.S_TIR}
     nodes[3], nodes[5] = {"type": "ffi.Map", "data": []}, {"type": "tirx.Evaluate", "data": {}}
     assert facts() == found
     nodes[6] = {"type": "ir.IntImm", "data": {"value": 4}}

@@ -29,7 +29,7 @@ from tzerlike.passes.label import Label
 _LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
 
 
-_CHECKED = 0.2
+CHECKED = 0.2
 """How many sequences come with functions that check their arguments, as they do by default."""
 
 
@@ -86,7 +86,7 @@ class GraphPairs:
 
     def fresh(self, rng: Random, program: str) -> Plan:
         draw = rng.random()
-        config = ContextConfig() if draw < _CHECKED else WITHOUT_CHECKS
+        config = ContextConfig() if draw < CHECKED else WITHOUT_CHECKS
         unplanned = self._modes and draw > 1 - _UNPLANNED
         passes = self._suited(self._sequences.fresh(rng), read_model(program))
         return passes, WITHOUT_PLANNING if unplanned else config
