@@ -23,7 +23,7 @@ import numpy as np
 
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.onnx_file import OPSETS, imported_module, onnx_call, onnx_model, onnxruntime_results
+from tzerlike.graph.exchange.onnx_file import imported_module, onnx_model, onnxruntime_results, proto_of
 from tzerlike.graph.exchange.onnx_only import ONNX_CALLS
 from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
 from tzerlike.graph.generate import random_model
@@ -33,6 +33,7 @@ from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call, recognise
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.stored import OPSETS
 from tzerlike.graph.valid import valid_values
 from tzerlike.graph.values import drawn_values
 from tzerlike.systems import tvm_api
@@ -120,7 +121,7 @@ class Tally:
             else:
                 self.note(who, about, f"refused: {type(error).__name__}: {message}", example)
             return
-        given = [inputs[f"s{number}"] for number in range(len(model.sources))]
+        given = [inputs[f"x{number}"] for number in range(len(model.sources))]
         wrong = list(wrong_calls(model, [*given, *found]))
         for vertex, what in wrong:
             kinds = [str(model.types()[one]) for one in vertex.inputs]
@@ -149,14 +150,15 @@ def main() -> None:
         ]  # fmt: skip
         constants = {n: values[n] for n, one in enumerate(model.sources) if rng.random() < 0.3}
         for opset in (rng.choice(OPSETS), OPSETS[-1]):
-            proto = onnx_model(model, constants, opset, rng)
-            if proto is not None:
+            file = onnx_model(model, constants, opset, rng.getrandbits(32))
+            if file is not None:
                 break
-        if proto is None:
+        if file is None:
             unsaid[about] += 1
             continue
         said[about] += 1
-        inputs = {f"s{number}": value for number, value in enumerate(values)}
+        proto = proto_of(file)
+        inputs = {f"x{number}": value for number, value in enumerate(values)}
         named = {name for name in inputs if int(name[1:]) not in constants}
         tally.compare("ONNX Runtime", model, proto, inputs, partial(runtime_results, named))
         tally.compare("TVM", model, proto, inputs, tvm_results)
@@ -175,8 +177,8 @@ def compared_calls(seed: int) -> str:
     """Calls that have no row, ONNX Runtime against TVM."""
     agreed = 0
     for number, call in enumerate(ONNX_CALLS):
-        proto = onnx_call(call)
-        kinds = {f"s{place}": one for place, one in enumerate(call.inputs) if isinstance(one, TensorType)}
+        proto = proto_of(call.file)
+        kinds = {f"x{place}": one for place, one in enumerate(call.inputs) if isinstance(one, TensorType)}
         inputs = {name: drawn_values(Origin(kind, seed=number), seed) for name, kind in kinds.items()}
         about = f"{call.operator} {dict(call.attributes)} opset {call.opset}"
         try:

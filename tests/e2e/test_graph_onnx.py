@@ -10,7 +10,7 @@ import pytest
 
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.onnx_file import imported_module, onnx_call, onnx_model, onnxruntime_results
+from tzerlike.graph.exchange.onnx_file import imported_module, onnx_model, onnxruntime_results, proto_of
 from tzerlike.graph.exchange.onnx_only import ONNX_CALLS, OnnxCall
 from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
@@ -57,9 +57,9 @@ def _calls(name: str, count: int) -> list[tuple[Model, Any, list[Any]]]:
         origins = tuple(Origin(one.type, "input", float(one.low), float(one.high), i) for i, one in enumerate(wanted))
         vertex = Vertex(name, tuple(range(len(origins))), drawn.attributes, drawn.outputs)
         model = Model(origins, (vertex,), tuple(len(origins) + i for i in range(len(drawn.outputs))))
-        file = onnx_model(model, {}, (13, 18, 23)[number % 3], Random(number))
+        file = onnx_model(model, {}, (13, 18, 23)[number % 3], number)
         if file is not None and "bfloat16" not in str(model):
-            found.append((model, file, [drawn_values(origin, 0) for origin in origins]))
+            found.append((model, proto_of(file), [drawn_values(origin, 0) for origin in origins]))
     return found
 
 
@@ -77,7 +77,7 @@ def _compared_with_runtime(name: str, count: int) -> int:
     compared = 0
     for model, file, inputs in _calls(name, count):
         try:
-            outputs = onnxruntime_results(file, {f"s{number}": one for number, one in enumerate(inputs)})
+            outputs = onnxruntime_results(file, {f"x{number}": one for number, one in enumerate(inputs)})
         except Exception as error:  # noqa: BLE001 - of a library that may not be there
             assert type(error).__name__ in ("NotImplemented", "InvalidGraph"), (model, error)
             continue
@@ -107,9 +107,9 @@ def test_calls_without_a_row_are_onnx() -> None:
     refused = []
     for call in ONNX_CALLS:
         kinds = [(place, one) for place, one in enumerate(call.inputs) if isinstance(one, TensorType)]
-        values = {f"s{place}": drawn_values(Origin(kind), 0) for place, kind in kinds}
+        values = {f"x{place}": drawn_values(Origin(kind), 0) for place, kind in kinds}
         try:
-            onnxruntime_results(onnx_call(call), values)
+            onnxruntime_results(proto_of(call.file), values)
         except Exception as error:  # noqa: BLE001 - of a library that may not be there
             refused.append((call.operator, str(error)))
     assert [name for name, _ in refused] == [], refused
@@ -119,8 +119,8 @@ def test_calls_without_a_row_are_onnx() -> None:
 @pytest.mark.parametrize("call", ONNX_CALLS, ids=lambda call: f"{call.operator}-{call.opset}")
 def test_what_tvm_imports_of_calls_without_a_row_is_known(call: OnnxCall) -> None:
     kinds = [(place, one) for place, one in enumerate(call.inputs) if isinstance(one, TensorType)]
-    values = {f"s{place}": drawn_values(Origin(kind), 0) for place, kind in kinds}
-    file = onnx_call(call)
+    values = {f"x{place}": drawn_values(Origin(kind), 0) for place, kind in kinds}
+    file = proto_of(call.file)
     wanted = onnxruntime_results(file, values)
 
     def work() -> str:

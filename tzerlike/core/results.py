@@ -32,6 +32,9 @@ DEFAULT_PIPELINE: Final = "default pipeline"
 GRADIENT_OF: Final = "gradient of "
 """What stands before an operator whose gradient is guilty."""
 
+IMPORT_OF: Final = "import of "
+"""What stands before the operators of ONNX whose import is guilty."""
+
 GRADIENT_BY: Final = "gradient by "
 """What stands before the input that a result which is wrong is the gradient by."""
 

@@ -46,11 +46,18 @@ def replaying(title: str) -> str:
 
 def manner_of(repro: str) -> str:
     """Return in a few words what the text of a repro.py takes, and how it ends."""
-    needs = "it needs tzerlike" if '"tzerlike"' in repro else "it needs only tvm and numpy"
+    needs = "it needs tzerlike" if '"tzerlike"' in repro else f"it needs {needed_by(repro)}"
     if ALWAYS_ZERO in repro:
         return f"({needs}); it prints the lowered kernel and always exits 0, because the bug only shows on a GPU"
     times = "prints the times of both builds and " if TIMES_BUILDS in repro else ""
     return f"({needs}); it {times}exits non-zero if the bug is present"
+
+
+def needed_by(script: str) -> str:
+    """Return in words which packages a script of a bundle takes."""
+    return (
+        "only tvm, onnx and numpy" if re.search(r"^from onnx import ", script, re.MULTILINE) else "only tvm and numpy"
+    )
 
 
 def without_idle_imports(script: str) -> str:

@@ -5,7 +5,8 @@ rows no longer allow them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted_model
 from tzerlike.graph.enclose import enclosed, repeated
+from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.loss import drawn_loss
 from tzerlike.graph.menu import Menu
@@ -20,7 +22,7 @@ from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.sound import oversized
-from tzerlike.graph.spec import forms
+from tzerlike.graph.spec import ROWS, forms
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import with_those_of, with_variables
 
@@ -30,6 +32,11 @@ MOST_VERTICES = 24
 
 _STRUCTURED = 0.3
 """How many new models have functions, and how many extents that vary."""
+
+_MOST_EXCHANGED = 6
+
+_EXCHANGED_LIMITS = replace(MODEL_LIMITS, dtypes=("float32", "int64"))
+"""ONNX has operators for few of the other dtypes, and fewer in older opsets."""
 
 _REWIRED = 0.7
 """How often what follows an inserted call takes its result in place of what the call takes."""
@@ -190,10 +197,24 @@ LOSSES: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"loss": _
 """What makes models that have gradients; only where an oracle is about those."""
 
 
+def _exchange(model: Model, around: Surroundings) -> Model | None:
+    """A new model that ONNX has words for."""
+    return random_model(around.rng, around.rng.randint(1, _MOST_EXCHANGED), _exchangeable(), _EXCHANGED_LIMITS)
+
+
+IMPORTABLE: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"exchange": _exchange}
+"""What makes models that can be imported; only where an oracle asks for that."""
+
+
+@cache
+def _exchangeable() -> Menu:
+    return Menu([ROWS[name] for name in sorted(ONNX_FORMS)])
+
+
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     """Return what a mutator makes of a model; None for nothing, nothing new, and too much."""
     model = _generate(model, around) or model if model.disrupted else model
-    found = {**MODEL_MUTATORS, **DISRUPTIVE, **LOSSES}[name](model, around)
+    found = {**MODEL_MUTATORS, **DISRUPTIVE, **LOSSES, **IMPORTABLE}[name](model, around)
     if found is not None and found.disrupted:
         return found
     if found is not None and not found.variables and name != "generate":

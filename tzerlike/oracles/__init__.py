@@ -17,6 +17,7 @@ from tzerlike.oracles import (
     crash,
     metamorphic,
     model_gradients,
+    model_imports,
     model_refusals,
     model_steps,
     models,
@@ -59,6 +60,7 @@ ORACLES: dict[str, Oracle] = {
     "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
     "model-refusals": Oracle(model_refusals.judge_refusals, harness=GRAPH, account=model_refusals.account_of_refusal),
     "model-gradients": Oracle(model_gradients.judge_gradients, frozenset({Check.RESULTS}), harness=GRAPH),
+    "model-imports": Oracle(model_imports.judge_imports, frozenset({Check.RESULTS, Check.REJECTIONS}), harness=GRAPH),
     "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
     "proof": Oracle(judge_proof, harness="arith"),
 }

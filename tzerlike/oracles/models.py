@@ -13,7 +13,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
-from tzerlike.graph.stored import COMPILED, blames_gradients
+from tzerlike.graph.stored import COMPILED, FROM_ONNX, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -33,9 +33,12 @@ _OTHER_TYPES = re.compile(rf"\bR\.(?:Any|Object)\b|\bT\.Tuple{_NESTED}")
 
 
 def judge_results(case: Case, observation: Observation) -> Finding | None:
-    """Return the wrong-code finding of a model; what machine code or a gradient has wrong is for other oracles."""
+    """Return the wrong-code finding of a model; what machine code, a gradient or an import has wrong is for other
+    oracles."""
     results = observation.results
-    if results is None or results.guilty == COMPILED.name or blames_gradients(results.guilty):
+    if results is None or results.guilty == COMPILED.name:
+        return None
+    if blames_gradients(results.guilty) or blames_import(results.guilty):
         return None
     return wrong_results(case, observation)
 
@@ -55,7 +58,11 @@ def wrong_results(case: Case, observation: Observation) -> Finding | None:
 
 def judge_errors(case: Case, observation: Observation) -> Finding | None:
     """Return the ice-on-valid finding of a model that was refused although it builds without its passes, or has
-    none."""
+    none; an import that fails is for another oracle."""
+    return None if observation.culprit == FROM_ONNX else error_of_model(case, observation)
+
+
+def error_of_model(case: Case, observation: Observation) -> Finding | None:
     rejection = observation.rejection
     if observation.exit is not Exit.REJECTED or rejection is None or rejection.label != Label.INTERNAL_ERROR.value:
         return None

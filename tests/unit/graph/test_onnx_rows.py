@@ -9,7 +9,7 @@ import pytest
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.exchange.onnx_only import ONNX_CALLS
 from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
-from tzerlike.graph.exchange.writing import Writing, WrittenCall
+from tzerlike.graph.exchange.writing import OnnxFile, Writing, WrittenCall
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call
 from tzerlike.graph.spec import ROWS
@@ -17,7 +17,7 @@ from tzerlike.graph.spec import ROWS
 OPSETS = (11, 13, 18, 23)
 
 
-def _unknown(to: Writing, names: set[str]) -> set[str]:
+def _unknown(to: Writing | OnnxFile, names: set[str]) -> set[str]:
     """Names that a node takes before there is anything by them."""
     unknown, known = set(), {"", *names, *to.constants}
     for node in to.nodes:
@@ -37,7 +37,7 @@ def test_each_form_says_a_call(name: str) -> None:
     for number in range(60):
         drawn = draw_call(ROWS[name], dice, SizeLimits(rank=4, extent=6, elements=128))
         kinds = tuple(one.type for one in drawn.inputs if isinstance(one, Wanted))
-        names = tuple(f"s{place}" for place in range(len(kinds)))
+        names = tuple(f"x{place}" for place in range(len(kinds)))
         for place, form in enumerate(ONNX_FORMS[name]):
             to = Writing(OPSETS[number % len(OPSETS)])
             found = form(WrittenCall(to, names, kinds, drawn.outputs), **drawn.attributes)
@@ -56,12 +56,12 @@ def test_an_older_opset_has_axes_as_attributes() -> None:
     attributes = {"axis": (0,), "keepdims": True}
     old, new = Writing(11), Writing(13)
     for to in (old, new):
-        ONNX_FORMS["sum"][0](WrittenCall(to, ("s0",), kinds, drawn.outputs), **attributes)
+        ONNX_FORMS["sum"][0](WrittenCall(to, ("x0",), kinds, drawn.outputs), **attributes)
     assert old.nodes[0].attributes["axes"] == [0] and len(old.nodes[0].inputs) == 1
     assert "axes" not in new.nodes[0].attributes and len(new.nodes[0].inputs) == 2
 
 
 @pytest.mark.parametrize("call", ONNX_CALLS, ids=lambda call: f"{call.operator}-{call.opset}")
 def test_calls_without_a_row_hang_together(call: object) -> None:
-    to, kinds = call.writing()  # type: ignore[attr-defined]
-    assert _unknown(to, {name for name, _ in kinds}) == set()
+    file = call.file  # type: ignore[attr-defined]
+    assert _unknown(file, {name for name, _ in file.inputs}) == set()

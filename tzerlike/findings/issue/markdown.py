@@ -40,6 +40,7 @@ from tzerlike.findings.issue.wording import (
     short_numbers,
     without_addresses,
 )
+from tzerlike.graph.stored import FROM_ONNX, is_imported
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.systems.optional import in_words
@@ -106,7 +107,8 @@ def _expected(subject: Subject) -> str:
     if expected := account_for(subject).expected:
         return expected
     if kind == "ice-on-valid":
-        return f"TVM compiles the program: {_why_valid(subject)}."
+        does = "imports the model" if subject.seen.pass_name == FROM_ONNX else "compiles the program"
+        return f"TVM {does}: {_why_valid(subject)}."
     if kind == "wrong-code":
         difference = blamed(subject).difference
         value = _well_behaved(subject)
@@ -154,6 +156,8 @@ def _second_reading(subject: Subject) -> str:
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
+    if is_imported(subject.case.passes):
+        return "`onnx.checker.check_model` accepts it, and TVM compiles the same model built from Relax operators"
     if subject.case.harness == GRAPH:
         without = "without the passes that are run before the default pipeline"
         compiles = "with `LambdaLift` in front of the default pipeline" if makes_closures(subject.script) else without
@@ -314,6 +318,8 @@ def _place(subject: Subject) -> str:
     seen = subject.seen
     if place := account_for(subject).place:
         return code(place)
+    if seen.pass_name == FROM_ONNX:
+        return code("tvm.relax.frontend.onnx.from_onnx")
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if seen.stage is Stage.BUILD_BASELINE:

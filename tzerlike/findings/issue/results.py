@@ -12,6 +12,7 @@ from tzerlike.core.results import (
     CODE_GENERATION,
     DEFAULT_PIPELINE,
     GRADIENT_OF,
+    IMPORT_OF,
     Difference,
     Ending,
     Ran,
@@ -63,9 +64,9 @@ def has_no_end(ran: Ran) -> bool:
 
 
 def wrong_place(difference: Difference) -> str:
-    """The element that is wrong, or the shape."""
-    if difference.nature == "shape":
-        return f"{difference.name}.shape"
+    """The element that is wrong, or the shape or the dtype."""
+    if difference.nature in ("shape", "dtype"):
+        return f"{difference.name}.{difference.nature}"
     return f"{difference.name}[{', '.join(map(str, difference.index))}]" if difference.index else difference.name
 
 
@@ -152,8 +153,9 @@ def _culprit(guilty: str) -> str:
 
 def spelled(guilty: str) -> str:
     """A culprit that is no pass as a report says it: bundles have its older name."""
-    if guilty.startswith(GRADIENT_OF):
-        return f"the {GRADIENT_OF}{code(guilty.removeprefix(GRADIENT_OF))}"
+    for before in (GRADIENT_OF, IMPORT_OF):
+        if guilty.startswith(before):
+            return f"the {before}{code(guilty.removeprefix(before))}"
     return guilty.replace("LLVM optimisation", "LLVM's optimizer")
 
 

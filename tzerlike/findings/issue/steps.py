@@ -22,7 +22,7 @@ from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.results import blamed, has_no_end
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import pasted
-from tzerlike.findings.repro import manner_of, quotable
+from tzerlike.findings.repro import manner_of, needed_by, quotable
 
 _FOLDED_LINES = 500
 """Lines of a file that a report shows, folded."""
@@ -82,7 +82,7 @@ def _test_lines(subject: Subject) -> list[str]:
         "oom": "it hits a memory limit",
     }.get(subject.finding.kind, _no_end(subject.test) if has_no_end(blamed(subject)) else "it fails")
     moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
-    needs = "only tvm and numpy"
+    needs = needed_by(subject.test)
     if "nvrtc_log(" in subject.test:
         needs = "tvm, numpy and NVRTC (CUDA's, or NVIDIA's packages for pip)"
     elif "nvcc.compile_cuda(" in subject.test:

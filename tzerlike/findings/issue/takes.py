@@ -13,7 +13,7 @@ from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief, huge_extent
-from tzerlike.graph.stored import COMPILED
+from tzerlike.graph.stored import COMPILED, IMPORT_STEPS, leading
 from tzerlike.oracles.documented import is_documented
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.plain import odd_in
@@ -62,7 +62,7 @@ def takes(subject: Subject) -> str:
         return "The example in the primitive's documentation has the same." if is_documented(subject.finding) else ""
     if subject.tier == FIRST_TIER:
         lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
-        if case.passes and not lifted:
+        if case.passes[len(leading(case.passes)) :] and not lifted:
             return "The passes are those of a pipeline that TVM ships."
         if UNCHANGED in subject.test:
             return "The pass is one of the default pipeline."
@@ -92,15 +92,16 @@ def _passes(subject: Subject) -> list[str]:
     if subject.case.harness != GRAPH:
         return [code(name) for name in names]
     called = _STEP.findall(subject.test or subject.repro) or [name for name in names if name not in _STEPS]
-    return [*map(code, called), *(_STEPS[name] for name in names if name in _STEPS and name != COMPILED.name)]
+    return [*map(code, called), *(_STEPS[name] for name in names if _STEPS.get(name))]
 
 
 _STEPS = {
     COMPILED.name: "",
+    **{step.name: "" for step in IMPORT_STEPS},
     "relax.ThroughText": "a round trip through TVMScript",
     "relax.ThroughJson": "a round trip through JSON",
 }
-"""Steps of a model that are no passes, as a sentence has them; the first is an option."""
+"""Steps of a model that are no passes, as a sentence has them; "" for an option, and for what makes the program."""
 
 _STEP = re.compile(r"^ +mod(?:ule)? = (relax\.transform\.(?!BindParams\b|LambdaLift\b)\w+)\(", re.MULTILINE)
 

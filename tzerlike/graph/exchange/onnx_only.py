@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tzerlike.graph.exchange.writing import AttributeOfNode, OnnxNode, Writing
+from tzerlike.graph.exchange.writing import AttributeOfNode, OnnxFile, OnnxNode, Writing
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import TensorType
 
@@ -26,18 +26,19 @@ class OnnxCall:
     outputs: int = 1
     domain: str = ""
 
-    def writing(self) -> tuple[Writing, list[tuple[str, TensorType]]]:
-        """Return the graph of this call alone, its outputs o0, o1, ..., and what comes in."""
+    @property
+    def file(self) -> OnnxFile:
+        """A file of this call alone, with inputs x0, x1, ... and outputs y0, y1, ..., whose types are left open."""
         to, names, kinds = Writing(self.opset), [], []
         for number, one in enumerate(self.inputs):
             if isinstance(one, TensorType):
-                names.append(f"s{number}")
-                kinds.append((f"s{number}", one))
+                names.append(f"x{number}")
+                kinds.append((f"x{number}", one))
             else:
                 names.append("" if one is None else to.constant(one, one.dtype))
-        outputs = tuple(f"o{number}" for number in range(self.outputs))
-        to.nodes.append(OnnxNode(self.operator, tuple(names), outputs, {**self.attributes}, self.domain))
-        return to, kinds
+        outputs = tuple(f"y{number}" for number in range(self.outputs))
+        node = OnnxNode(self.operator, tuple(names), outputs, {**self.attributes}, self.domain)
+        return OnnxFile(self.opset, (node,), tuple(kinds), tuple((name, None) for name in outputs), to.constants)
 
 
 def _f(*shape: int) -> TensorType:

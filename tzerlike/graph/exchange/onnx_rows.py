@@ -239,7 +239,9 @@ def gather_elements(call: WrittenCall, axis: int) -> tuple[str, ...]:
     return (call.to.node("GatherElements", *call.names, axis=axis),)
 
 
-def gather_nd(call: WrittenCall, batch_dims: int) -> tuple[str, ...]:
+def gather_nd(call: WrittenCall, batch_dims: int) -> tuple[str, ...] | None:
+    if call.to.opset < 12:
+        return None if batch_dims else (call.to.node("GatherND", *call.names),)
     return (call.to.node("GatherND", *call.names, batch_dims=batch_dims),)
 
 
@@ -258,8 +260,10 @@ def scatter_nd(call: WrittenCall, reduction: str) -> tuple[str, ...] | None:
     return _merging(call, "ScatterND", reduction)
 
 
-def one_hot(call: WrittenCall, on_value: float, off_value: float, depth: int, axis: int) -> tuple[str, ...]:
+def one_hot(call: WrittenCall, on_value: float, off_value: float, depth: int, axis: int) -> tuple[str, ...] | None:
     to = call.to
+    if not call.shape:
+        return None
     values = to.constant([off_value, on_value], "float64")
     return (to.node("OneHot", *call.names, to.constant(depth), values, axis=axis),)
 
@@ -314,12 +318,8 @@ def transposed_product(call: WrittenCall) -> tuple[str, ...] | None:
     return (call.to.node("Gemm", call.to.node("Transpose", call.names[0]), call.names[1], transA=1),)
 
 
-def einsum(call: WrittenCall, subscripts: str) -> tuple[str, ...]:
-    return (call.to.node("Einsum", *call.names, equation=subscripts),)
-
-
-def outer(call: WrittenCall) -> tuple[str, ...]:
-    return (call.to.node("Einsum", *call.names, equation="i,j->ij"),)
+def einsum(call: WrittenCall, subscripts: str) -> tuple[str, ...] | None:
+    return (call.to.node("Einsum", *call.names, equation=subscripts),) if call.to.opset >= 12 else None
 
 
 def convolution(
@@ -470,7 +470,9 @@ def resize(
         "mode": "nearest" if nearest else "linear", "coordinate_transformation_mode": coordinate_transformation_mode
     }  # fmt: skip
     sizes = to.constant((*call.shape[:2], *size))
-    return (to.node("Resize", *call.names, "", "", sizes, **more),)
+    # The region and the scales may be left out since opset 13, and are empty before.
+    empty = "" if to.opset >= 13 else to.constant([], "float32")
+    return (to.node("Resize", *call.names, empty, empty, sizes, **more),)
 
 
 def grid_sample(call: WrittenCall, align_corners: bool, **_: object) -> tuple[str, ...] | None:
@@ -549,7 +551,8 @@ ONNX_FORMS: Mapping[str, tuple[Form, ...]] = {
     "topk": (topk,), "topk:values": (topk,), "topk:indices": (topk,),
     "zeros": (always(0),), "ones": (always(1),), "zeros_like": (always(0),), "ones_like": (always(1),),
     "full": (filled,), "full_like": (filled,), "arange": (arange,), "eye": (eye,), "eye_like": (eye,),
-    "matmul": (plain("MatMul"), general_product, transposed_product), "outer": (outer,),
+    "matmul": (plain("MatMul"), general_product, transposed_product),
+    "outer": (plain("Einsum", 12, equation="i,j->ij"),),
     **{f"einsum:{one}": (einsum,) for one in
        ("ij,jk->ik", "bij,bjk->bik", "i,j->ij", "ij->ji", "ij->j", "i,i->", "bij,bik->bjk")},
     **{f"nn.conv{rank}d": (convolution,) for rank in (1, 2, 3)},

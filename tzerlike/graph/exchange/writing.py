@@ -1,7 +1,8 @@
-"""A graph of ONNX under construction, as plain data."""
+"""A file of ONNX, and one under construction, as plain data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,17 @@ class OnnxNode:
     domain: str = ""
 
 
+@dataclass(frozen=True)
+class OnnxFile:
+    """A graph with names and types of what comes in and out, and constants by name; a type that is None is not said."""
+
+    opset: int
+    nodes: tuple[OnnxNode, ...]
+    inputs: tuple[tuple[str, TensorType], ...]
+    outputs: tuple[tuple[str, TensorType | None], ...]
+    constants: Mapping[str, Array]
+
+
 @dataclass
 class Writing:
     """Nodes and constants so far. What a newer `opset` takes as an input, an older one has as an attribute."""
@@ -37,7 +49,8 @@ class Writing:
 
     def nodes_of(self, operator: str, count: int, *inputs: str, **attributes: AttributeOfNode) -> tuple[str, ...]:
         """Add a node with so many outputs, and return their names."""
-        outputs = tuple(f"t{len(self.nodes)}_{index}" for index in range(count))
+        name = f"t{len(self.nodes)}"
+        outputs = (name,) if count == 1 else tuple(f"{name}_{index}" for index in range(count))
         self.nodes.append(OnnxNode(operator, inputs, outputs, attributes))
         return outputs
 

@@ -9,15 +9,20 @@ from dataclasses import replace
 import msgspec
 
 from tzerlike.core.observation import Stage
-from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, Ending, Ran, Results
+from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, IMPORT_OF, Ending, Ran, Results
 from tzerlike.graph.loss import losses_of_calls
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import wrong_calls
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import GRADIENT, WITHOUT_PLANNING
+from tzerlike.graph.stored import FROM_ONNX, GRADIENT, WITHOUT_PLANNING, leading
 from tzerlike.harnesses.graph.building import LOWERED_ONLY, Building, Run, expected_results, expected_runs, ran
-from tzerlike.harnesses.graph.passes import gradients_first
-from tzerlike.systems.refusal import CompilerRefused
+from tzerlike.harnesses.graph.importing import (
+    calls_by_themselves,
+    file_of,
+    import_of,
+    operators_of_file,
+)
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 
 def with_blame(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
@@ -27,7 +32,7 @@ def with_blame(building: Building, model: Model, runs: Sequence[Run], results: R
     """
     building.channel.note_results(results)
     building.channel.enter_stage(Stage.BUILD_BASELINE)
-    first = gradients_first(building.case.passes)
+    first = leading(building.case.passes)
     try:
         built, _ = building.build(building.module(model), first, pipeline=LOWERED_ONLY)
     except CompilerRefused as refusal:
@@ -36,7 +41,8 @@ def with_blame(building: Building, model: Model, runs: Sequence[Run], results: R
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
         with suppress(CompilerRefused):
-            return (_of_gradients if first else _of_operator)(building, model, runs, results)
+            judge = _of_gradients if GRADIENT in first else _of_import if first else _of_operator
+            return judge(building, model, runs, results)
     if baseline.ending is not Ending.AGREES:
         return results
     for count in range(len(first), len(building.case.passes) + 1):
@@ -66,6 +72,21 @@ def _of_gradients(building: Building, model: Model, runs: Sequence[Run], results
     if found is not None and found.nature == "inaccurate":
         return Results("unknown", "errors-grow")
     return replace(results, guilty=GRADIENT.name)
+
+
+def _of_import(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Judge the model as it is without an import, then the import of each call by itself."""
+    bare = Building(replace(building.case, passes=()), building.channel, building.effort)
+    built, _ = bare.build(bare.module(model), (), pipeline=LOWERED_ONLY)
+    if ran(bare, built, runs).ending.wrong:
+        return _of_operator(bare, model, runs, results)
+    (run,), (step,) = runs, leading(building.case.passes)
+    for alone, values in calls_by_themselves(model, run.sources):
+        file = file_of(alone, values, step)
+        built, _ = building.build(ask_compiler(import_of(file)), (), pipeline=LOWERED_ONLY)
+        if ran(building, built, [Run(alone, values, expected_results((), alone, values))]).ending.wrong:
+            return replace(results, guilty=f"{IMPORT_OF}{operators_of_file(file)}")
+    return replace(results, guilty=FROM_ONNX)
 
 
 def _of_operator(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:

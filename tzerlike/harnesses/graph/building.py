@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +21,8 @@ from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import COMPILED, GRADIENT, model_of
+from tzerlike.graph.stored import COMPILED, GRADIENT, IMPORT_STEPS, is_imported, model_of, noted_as
+from tzerlike.harnesses.graph.importing import file_of, import_of
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import ADJOINT, completed, least_unit, made_pass
 from tzerlike.processes.channel import Channel
@@ -55,6 +56,7 @@ class Building:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
         self._gradients, self._model = GRADIENT in case.passes, model_of(case.ir)
+        self.imports = is_imported(case.passes)
         self._runs: list[tuple[Model, list[Array]]] = []
 
     def runs(self, model: Model) -> list[tuple[Model, list[Array]]]:
@@ -68,6 +70,13 @@ class Building:
         values = zip(self.runs(model)[0][1] if sources is None else sources, model.sources, strict=True)
         constants = iter([value for value, one in values if one.kind == "constant"])
         return ask_compiler(lambda: relax_module(model, lambda origin: next(constants), alone=self._gradients))
+
+    def step(self, spec: PassSpec) -> Callable[[Any], Any]:
+        """Return what takes a step of the sequence; an import takes the model, whatever it is given."""
+        if spec not in IMPORT_STEPS:
+            return made_pass(spec)  # type: ignore[no-any-return]
+        take = import_of(file_of(self._model, self.runs(self._model)[0][1], spec))
+        return lambda module: take()
 
     def build(
         self,
@@ -83,9 +92,9 @@ class Building:
         watch = tvm_passes.PassWatch(channel.note_pass)
         with target, tvm_passes.pass_context(self.case.config, [watch, *instruments]):
             for spec in passes:
-                channel.note_pass(spec.name)
-                step = made_pass(spec)
-                judge = None if around is None or self.offences else PassJudge(spec.name, module, self.effort)
+                channel.note_pass(noted_as(spec))
+                step = self.step(spec)
+                judge = None if around is None or self.offences else PassJudge(spec, module, self.effort)
                 module = ask_compiler(lambda step=step, module=module: step(module))  # type: ignore[misc]
                 if around is not None:
                     reached.append(around.blocks())
@@ -117,7 +126,9 @@ class Building:
             if self._gradients:
                 output, found = machine[ADJOINT](*taken)
                 return [one.numpy().copy() for one in (output, *found)]
-            return [one.numpy().copy() for one in machine[tvm_api.ENTRY](*taken)]
+            given = machine[tvm_api.ENTRY](*taken)
+            # What is imported has its only output bare.
+            return [one.numpy().copy() for one in ([given] if hasattr(given, "numpy") else given)]
 
         return ask_compiler(run)
 
@@ -143,7 +154,10 @@ def ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
             outputs = building.outputs(run.model, built, run.sources)
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message)
+        dtypes = [run.model.types()[place].dtype for place in run.model.outputs]
         for number, (want, got) in enumerate(zip(run.expected, outputs, strict=True), before):
+            if building.imports and str(got.dtype) != (dtype := dtypes[number - before]):
+                return Ran(Ending.DIFFERS, "", _other_dtype(number, number - before, dtype, got))
             if want.counts and (found := _difference(number, number - before, want, got)):
                 said = ARBITRARY if _varies(building, built, run, number - before, got) else ""
                 return Ran(Ending.DIFFERS, said, found)
@@ -178,6 +192,11 @@ def _difference(number: int, place: int, want: ExpectedOutput, got: Array) -> Di
         int(bad.size),
         _nature(float(value), float(expected), want.values) if same else "shape",
     )
+
+
+def _other_dtype(number: int, place: int, dtype: str, got: Array) -> Difference:
+    size = int(got.size)
+    return Difference(number, f"output{place}", dtype, (), dtype, "0", str(got.dtype), size, size, "dtype")
 
 
 def _nature(value: float, expected: float, values: Array) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -34,12 +34,13 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import model_of
+from tzerlike.graph.stored import is_imported, leading, model_of
 from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_onnx
 from tzerlike.harnesses.graph.pairs import GraphPairs
-from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED, gradients_first
+from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.texts import texts
 from tzerlike.harnesses.graph.walking import WALK, walk_model
@@ -150,6 +151,11 @@ class GraphHarness(CaseHarness):
         "drawn-values": _drawn_values,
     }
 
+    def prepare(self, params: Mapping[str, Any]) -> tuple[int, list[str]]:
+        if IMPORTS_ORACLE in params["oracles"]:
+            require_onnx(f"--oracles: {IMPORTS_ORACLE}")
+        return super().prepare(params)
+
     def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> GraphPairs:
         return GraphPairs(config.mutators, config.oracles)
 
@@ -164,6 +170,10 @@ class GraphHarness(CaseHarness):
         drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
         named = ((f"model{n}", prepared(model, ROWS, 0)) for n, model in enumerate(drawn) if not oversized(model))
         return [Import(name, model_text(model)) for name, model in named], []
+
+    def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:
+        if is_imported(case.passes):
+            require_onnx(f"case.passes: {case.passes[0]}")
 
     def run_case(
         self, case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /
@@ -199,9 +209,10 @@ class GraphHarness(CaseHarness):
         return not printed or bool(script_of_model(model_of(case.ir)))
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
-        """The same model in each pipeline that TVM ships, with default options; with its gradients, if it has any."""
+        """The same model in each pipeline that TVM ships, with default options; with its gradients, or imported, where
+        the case has that."""
         if not model_of(finding.case.ir).disrupted and self.plain(executor, finding.case, printed=True):
-            first = gradients_first(finding.case.passes)
+            first = leading(finding.case.passes)
             for passes in SHIPPED:
                 yield replace(finding.case, passes=(*first, *passes), config=ContextConfig(), target=_LLVM)
 

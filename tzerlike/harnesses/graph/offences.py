@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
+from tzerlike.core.case import PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence
 from tzerlike.graph.relax import relax_accepts, relax_objection
+from tzerlike.graph.stored import IMPORT_STEPS, noted_as
 from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS
 from tzerlike.systems import tvm_api
@@ -27,9 +29,12 @@ BREACHES = MappingProxyType(
 class PassJudge:
     """Looks at a module before and after a step of a sequence."""
 
-    def __init__(self, name: str, module: Any, effort: Effort) -> None:
-        self._name, self._before, self._effort = name, module, effort
-        immutable = Check.IMMUTABILITY in effort.checks
+    def __init__(self, spec: PassSpec, module: Any, effort: Effort) -> None:
+        self._name, self._before = noted_as(spec), module
+        # Nothing goes into an import.
+        checks = frozenset() if spec in IMPORT_STEPS else effort.checks
+        immutable = Check.IMMUTABILITY in checks
+        self._signatures = Check.SIGNATURES in checks
         self._hashed = tvm_api.structural_hash(module) if immutable else None
 
     def offences(self, after: Any) -> Iterator[Offence]:
@@ -41,7 +46,7 @@ class PassJudge:
             yield Offence(READS_BACK, self._name, "the same module", where)
         if self._hashed is not None and tvm_api.structural_hash(self._before) != self._hashed:
             yield Offence(Check.IMMUTABILITY, self._name, "its input as it was", "")
-        if Check.SIGNATURES in self._effort.checks:
+        if self._signatures:
             old, new = (tvm_api.type_of(module[tvm_api.ENTRY]) for module in (self._before, after))
             if not tvm_api.structural_equal(old, new):
                 yield Offence(Check.SIGNATURES, self._name, "the type of main", f"{old} is {new}"[:400])

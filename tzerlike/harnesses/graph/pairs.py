@@ -15,13 +15,22 @@ from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.graph.evolve import DISRUPTIVE, LOSSES, MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.evolve import DISRUPTIVE, IMPORTABLE, LOSSES, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import COMPILED, GRADIENT, WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
+from tzerlike.graph.stored import (
+    COMPILED,
+    GRADIENT,
+    IMPORT_STEPS,
+    WITHOUT_CHECKS,
+    WITHOUT_PLANNING,
+    is_imported,
+    require_model,
+)
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
+from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_onnx, suitable_imports
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, rules_for_gradients, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
@@ -35,6 +44,10 @@ CHECKED = 0.2
 
 _UNPLANNED = 0.1
 """How many come without planning of memory, where an oracle asks for that."""
+
+
+_IMPORTED = 1 / 2
+"""How many sequences of an importable model begin with an import, where an oracle asks for that."""
 
 
 _VALID = 7 / 8
@@ -52,16 +65,20 @@ class GraphPairs:
     """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
 
     def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
-        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE, *LOSSES}]
+        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE, *LOSSES, *IMPORTABLE}]
         if unknown:
             raise UserError(f"--mutators: no model mutator {unknown[0]!r}; there are {', '.join(MODEL_MUTATORS)}")
         self._rules = rules_for_gradients() if "model-gradients" in oracles else frozenset()
         disruptive = DISRUPTIVE if "model-refusals" in oracles else ()
-        self.mutators = tuple(names) or (*MODEL_MUTATORS, *disruptive, *(LOSSES if self._rules else ()))
+        importable = IMPORTABLE if IMPORTS_ORACLE in oracles else ()
+        self.mutators = tuple(names) or (
+            *MODEL_MUTATORS, *disruptive, *(LOSSES if self._rules else ()), *importable
+        )  # fmt: skip
         self._menu = Menu(list(ROWS.values()))
         self._modes = "model-modes" in oracles
         texts = ROUND_TRIPS if "model-text" in oracles else ()
         self._sequences = Sequences((*texts, *([COMPILED.name] if self._modes else [])))
+        self._imports = IMPORTS_ORACLE in oracles
 
     def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
         rng = mutation.rng
@@ -78,8 +95,11 @@ class GraphPairs:
 
     def admit(self, case: Case) -> None:
         require_model(case)
+        if is_imported(case.passes):
+            require_onnx(f"case.passes: {case.passes[0]}")
         for spec in case.passes:
-            made_pass(spec)
+            if spec not in IMPORT_STEPS:
+                made_pass(spec)
 
     def cheap(self, target: str) -> str:
         return _LEVEL_ZERO if kind_of_target(target) == "llvm" else target
@@ -88,15 +108,24 @@ class GraphPairs:
         draw = rng.random()
         config = ContextConfig() if draw < CHECKED else WITHOUT_CHECKS
         unplanned = self._modes and draw > 1 - _UNPLANNED
-        passes = self._suited(self._sequences.fresh(rng), read_model(program))
+        passes = self._begun(self._sequences.fresh(rng), read_model(program), rng)
         return passes, WITHOUT_PLANNING if unplanned else config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        return self._suited(self._sequences.changed(passes, donor, rng), read_model(program)), config
+        return self._begun(self._sequences.changed(passes, donor, rng), read_model(program), rng), config
 
     def fit(self, case: Case, program: str) -> Plan:
         model = read_model(program)
         return () if model.disrupted else self._suited(case.passes, model), case.config
+
+    def _begun(self, passes: Passes, model: Model, rng: Random) -> Passes:
+        """The same, with an import first every other time that one suits the model, where an oracle asks for that."""
+        passes = self._suited(passes, model)
+        if not self._imports or GRADIENT in passes:
+            return passes
+        bare = tuple(spec for spec in passes if spec not in IMPORT_STEPS)
+        steps = suitable_imports(model) if rng.random() < _IMPORTED else []
+        return (rng.choice(steps), *bare) if steps else bare
 
     def _suited(self, passes: Passes, model: Model) -> Passes:
         """What of a sequence is for a model; gradients first, where an oracle asks for them and the model has some."""

@@ -16,7 +16,8 @@ from tzerlike.graph.answer import HALF
 from tzerlike.graph.loss import differentiable
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import OPERATOR_ROWS
-from tzerlike.graph.stored import COMPILED, GRADIENT
+from tzerlike.graph.stored import COMPILED, GRADIENT, IMPORT_STEPS
+from tzerlike.harnesses.graph.importing import importable
 from tzerlike.systems import tvm_api, tvm_passes
 
 _MOST_PASSES = 10
@@ -78,17 +79,14 @@ def completed(passes: Sequence[PassSpec], model: Model) -> tuple[PassSpec, ...]:
     return (*passes, LIFTED) if model.has_closures and LIFTED not in passes else tuple(passes)
 
 
-def gradients_first(passes: Sequence[PassSpec]) -> tuple[PassSpec, ...]:
-    """Return what all builds of a sequence begin with: the step that makes gradients, where it has one."""
-    return (GRADIENT,) if GRADIENT in passes else ()
-
-
 def suited(passes: Sequence[PassSpec], model: Model) -> tuple[PassSpec, ...]:
-    """Leave out what is not for a model; gradients are taken of the model as it stands, in its own dtypes."""
+    """Leave out what is not for a model; gradients are taken of the model as it stands, in its own dtypes, and a model
+    that is imported is so first."""
     if GRADIENT in passes and differentiable(model, rules_for_gradients()):
-        return (GRADIENT, *(one for one in passes if one not in (GRADIENT, MIXED)))
-    unsuited = {GRADIENT} if _single(model) else {GRADIENT, MIXED}
-    return tuple(one for one in passes if one not in unsuited)
+        return (GRADIENT, *(one for one in passes if one not in (GRADIENT, MIXED, *IMPORT_STEPS)))
+    first = tuple(one for one in passes[:1] if one in IMPORT_STEPS and importable(model, one))
+    unsuited = {GRADIENT, *IMPORT_STEPS} if _single(model) else {GRADIENT, MIXED, *IMPORT_STEPS}
+    return (*first, *(one for one in passes if one not in unsuited))
 
 
 def _single(model: Model) -> bool:
@@ -213,11 +211,12 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
 
 PLAINER = MappingProxyType(
     {
+        **{step.name: IMPORT_STEPS[-1].name for step in IMPORT_STEPS[:-1]},
         "relax.ConvertLayoutToChannelsLast": "relax.ConvertLayoutOfNothing",
         "relax.ConvertLayoutOfConvolutions": "relax.ConvertLayoutOfNothing",
     }
 )
-"""For passes with arguments, the same with fewer."""
+"""For passes with arguments, the same with fewer; for an import, one of the newest opset."""
 
 
 def made_pass(spec: PassSpec) -> Any:
@@ -237,7 +236,8 @@ def made_pass(spec: PassSpec) -> Any:
 
 
 def step_source(spec: PassSpec, module: str) -> str:
-    """Return a line that takes a step with what is called `module`, "" for one that is none by itself."""
+    """Return a line that takes a step with what is called `module`, "" for one that is none by itself, and for an
+    import, which is how the module is made."""
     given = {
         GRADIENT.name: f'relax.transform.Gradient("{tvm_api.ENTRY}")({module})',
         "relax.ThroughText": f"tvm.script.from_source({module}.script(show_meta=True))",
@@ -245,7 +245,7 @@ def step_source(spec: PassSpec, module: str) -> str:
     }
     plain = f"relax.transform.{spec.name.removeprefix('relax.')}()"
     made = given.get(spec.name, f"{WITH_ARGUMENTS.get(spec.name, (None, plain))[1]}({module})")
-    return "" if spec == COMPILED else f"{module} = {made}\n"
+    return "" if spec in (COMPILED, *IMPORT_STEPS) else f"{module} = {made}\n"
 
 
 def build_source(passes: Sequence[PassSpec], module: str) -> str:

@@ -19,12 +19,14 @@ from tzerlike.core.results import Difference
 from tzerlike.core.targets import target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
+from tzerlike.findings.repro import without_idle_imports
 from tzerlike.graph.meaning.elementwise import Array
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
 from tzerlike.graph.reference import ExpectedOutput
-from tzerlike.graph.stored import GRADIENT
+from tzerlike.graph.stored import GRADIENT, IMPORT_STEPS, is_imported, leading, noted_as
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
+from tzerlike.harnesses.graph.onnx_program import ONNX_IMPORTS, imported_program
 from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, completed, step_source
 from tzerlike.harnesses.graph.program import normalizing_source
 from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
@@ -87,20 +89,26 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     case = finding.case
     run_number, output = run_of(finding, model)
     values = sources_source(model, case, run_number)
-    start = _module(model, values)
+    start = _AS_IT_IS if is_imported(case.passes) else _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
         return _file(finding, program, "".join(statements))
 
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
-        return Regression(*(written(start, _under(case, case.passes[:count], way)) for way in ways))
+        programs = script, _right_program(case, count, script)
+        return Regression(
+            *(
+                written(start, _under(case, case.passes[:count], way), program=program)
+                for way, program in zip(ways, programs, strict=True)
+            )
+        )
     if finding.observation.stage is Stage.LOAD and len(model.vertices) == 1:
         made = (normalizing_source(one) for one in (model, _PLAIN))
         return Regression(*(_file(finding, "", source) for source in made))
     passes = completed(case.passes, model)
     build = _plain_build(case, passes) or _under(case, passes, f"built = {build_source(case.passes, 'mod')}\n")
-    others = _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
+    others = _other_program(case)
     if finding.kind == "oom":
         build = _LIMITED + build
     if finding.kind in ("crash", "ice-on-valid", "oom"):
@@ -138,22 +146,35 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
     if not (fails or finding.kind == "invalid-ir") or config.options or config.disabled_passes:
         return Regression()
     number, _ = run_of(finding, model)
-    start = _module(model, sources_source(model, case, number))
+    start = _AS_IT_IS if is_imported(case.passes) else _module(model, sources_source(model, case, number))
 
     def written(body: str, program: str) -> str:
         return _file(finding, program, (start if program == script else _AS_IT_IS) + body)
 
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
-        steps = _steps(case.passes[:count])
-        return Regression(*(written(steps + way, script) for way in ways))
+        steps, programs = _steps(case.passes[:count]), (script, _right_program(case, count, script))
+        return Regression(*(written(steps + way, one) for way, one in zip(ways, programs, strict=True)))
     steps = _steps(case.passes)
-    return Regression(written(steps, script), written(steps, _OTHER_MODEL))
+    return Regression(written(steps, script), written(steps, _other_program(case)))
+
+
+def _other_program(case: Case) -> str:
+    """Source of a program with which nothing is wrong, made in the same way."""
+    first = leading(case.passes)
+    if first and first[0] in IMPORT_STEPS:
+        return imported_program(_PLAIN, Case(model_text(_PLAIN)), first[0]).source
+    return _OTHER_LOSS if first else _OTHER_MODEL
+
+
+def _right_program(case: Case, count: int, script: str) -> str:
+    """Source of a program for which the step at a place, left out, is not missed: another one where it is an import."""
+    return _other_program(case) if is_imported(case.passes[count : count + 1]) else script
 
 
 def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
     """The place of the pass that does what it may not, and statements that show it; then those without the pass."""
-    count = [spec.name for spec in case.passes].index(offence.pass_name)
+    count = [noted_as(spec) for spec in case.passes].index(offence.pass_name)
     last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
     held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
     asked = "relax.analysis.well_formed(mod)" if offence.check == ILL_FORMED else f"assert {_denied(wrong)}"
@@ -214,6 +235,8 @@ def _comparison(expected: ExpectedOutput, difference: Difference) -> tuple[str, 
     bound = np.broadcast_to(np.asarray(expected.bound, np.float64), what.shape)
     if difference.nature == "shape":
         return "", f"got = np.zeros({what.shape})\n", f"assert got.shape == {what.shape}\n"
+    if difference.nature == "dtype":
+        return "", f'got = got.astype("{difference.expected}")\n', f'assert got.dtype == "{difference.expected}"\n'
     if difference.only_finite:
         return "", f"got = np.zeros({what.shape})\n", "assert np.isfinite(got).all()\n"
     if what.size > _INLINE:
@@ -238,7 +261,7 @@ def _file(finding: Finding, script: str, body: str) -> str:
         guilty = seen.offences[0].pass_name
     name = snake_case(short_name(guilty)) or ("block_builder" if seen.stage is Stage.LOAD else "build")
     program = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
-    body = _NAMED_FOR_ONCE.sub(r"\1Module", body)
+    body = _NAMED_FOR_ONCE.sub(r"\1Module", body) if body != _AS_IT_IS else ""
     used = {
         "np": "import numpy as np",
         "base64": "import base64",
@@ -249,13 +272,16 @@ def _file(finding: Finding, script: str, body: str) -> str:
         "T": "from tvm.script import tirx as T",
         "tirx": "from tvm import tirx",
         "relax": "from tvm import relax",
+        "TensorProto": ONNX_IMPORTS[0],
+        "from_onnx": ONNX_IMPORTS[1],
         "I": "from tvm.script import ir as I",
         "R": "from tvm.script import relax as R",
     }
-    imports = [line for module, line in used.items() if re.search(rf"\b{module}\.", program + body)]
+    taken = [line for module, line in used.items() if re.search(rf"\b{module}[.(]", program + body)]
     # The parser of TVMScript finds them among the names of the file, not among those of the test.
     variables = _TYPE_VARIABLE.findall(program)
     if variables:
-        imports.append("from typing import TypeVar")
+        taken.append("from typing import TypeVar")
     parts = [_TYPE_VARIABLE.sub("", program), body]
-    return pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, imports, ["".join(variables)])
+    text = pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, taken, ["".join(variables)])
+    return without_idle_imports(text)

@@ -7,6 +7,7 @@ import textwrap
 
 import numpy as np
 
+from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import target_options
@@ -19,14 +20,15 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import GRADIENT, model_of
+from tzerlike.graph.stored import GRADIENT, IMPORT_STEPS, is_imported, leading, model_of, noted_as
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
 from tzerlike.harnesses.graph.offences import BREACHES
+from tzerlike.harnesses.graph.onnx_program import ONNX_IMPORTS, imported_program
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
-from tzerlike.harnesses.graph.program import in_short, source_program
+from tzerlike.harnesses.graph.program import ModelSource, in_short, source_program
 from tzerlike.harnesses.graph.regression import applied_test, bare_test, regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import proved
@@ -48,7 +50,7 @@ import zlib
 import numpy as np
 import tvm
 import tvm_ffi
-from tvm import relax{tirx}
+{importer}from tvm import relax{tirx}
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -120,6 +122,11 @@ _CALL = """\
 got = {result}
 """
 
+_OTHER_DTYPE = """\
+print(f"{name} is of {{got.dtype}}, where {dtype} is right")
+sys.exit(int(got.dtype != "{dtype}"))
+"""
+
 _OTHER_RUN = """\
 INPUTS = [
 {inputs}]
@@ -158,7 +165,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         return Texts(f"{lines}\n", refusal_script(finding, model))
-    program = source_program(model, alone=GRADIENT in finding.case.passes)
+    program = source_of_program(finding.case, model)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
@@ -181,6 +188,14 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
             return Texts(f"{lines}\n\n{shortest}\n", repro, text)
         text = written(program.source)
     return Texts(f"{lines}\n\n{program.shown}\n", repro, text)
+
+
+def source_of_program(case: Case, model: Model) -> ModelSource | None:
+    """Return source that makes the program which the passes of a case are given; None where there is none."""
+    first = leading(case.passes)
+    if first and first[0] in IMPORT_STEPS:
+        return imported_program(model, case, first[0])
+    return source_program(model, alone=GRADIENT in first)
 
 
 def refusal_script(finding: Finding, model: Model) -> str:
@@ -222,10 +237,12 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     case, results = finding.case, finding.observation.results
     run_number, output = run_of(finding, model)
     values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
-    constants = "".join(f'    "x{n}": {drawn},\n' for n, (drawn, one) in enumerate(values) if one.kind == "constant")
+    held = [(n, drawn) for n, (drawn, one) in enumerate(values) if one.kind == "constant"]
+    constants = "" if is_imported(case.passes) else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
+        importer="".join(f"{line}\n" for line in ONNX_IMPORTS) if is_imported(case.passes) else "",
         tirx=", tirx" if "tirx." in module else "",
         variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,
@@ -257,6 +274,8 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
             for number in range(1, RUNS if model.variables else 1)
         )
         return head + build + call + "".join(others) + _CALL_END
+    if found.nature == "dtype":
+        return head + build + call + _OTHER_DTYPE.format(name=found.name, dtype=found.expected)
     run = _COMPARE.format(
         name=f"output{output}" if wrong.source is None else found.name,
         what="What the model computes in NumPy" if wrong.source is None else "Slopes of what NumPy computes",
@@ -271,7 +290,7 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
 def _breach(finding: Finding) -> str:
     """Steps up to the one that does what it may not, and what that is."""
     (offence,) = finding.observation.offences
-    names = [spec.name for spec in finding.case.passes]
+    names = [noted_as(spec) for spec in finding.case.passes]
     steps = [step_source(spec, "module") for spec in finding.case.passes[: names.index(offence.pass_name) + 1]]
     return _LAST.format(
         steps=textwrap.indent("".join(steps[:-1]), "    ").rstrip(),

@@ -14,10 +14,9 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ran
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.graph.model import Model
-from tzerlike.graph.stored import model_of
+from tzerlike.graph.stored import leading, model_of
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.offences import PassJudge
-from tzerlike.harnesses.graph.passes import gradients_first, made_pass
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_build, tvm_passes
 from tzerlike.systems.program_diff import program_diff
@@ -64,9 +63,9 @@ def _stepped(building: Building, model: Model, channel: Channel, stop: int | Non
             if index == stop:
                 return _Step(index, spec.name, module, module).walk(count, Change.NONE, "")
             channel.add_result({"at": index, "name": spec.name})
-            judge = PassJudge(spec.name, module, _EFFORT)
+            judge = PassJudge(spec, module, _EFFORT)
             try:
-                after = ask_compiler(partial(made_pass(spec), module))
+                after = ask_compiler(partial(building.step(spec), module))
                 found = ask_compiler(lambda judge=judge, after=after: [*judge.offences(after)])  # type: ignore[misc]
             except CompilerRefused as refusal:
                 return _Step(index, spec.name, module, module).walk(count, Change.RAISED, refusal.message)
@@ -83,7 +82,7 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
     count = len(case.passes)
     channel.add_result({"at": None, "name": ""})
     runs = expected_runs(building, model)
-    for length in range(len(gradients_first(case.passes)), count + 1):
+    for length in range(len(leading(case.passes)), count + 1):
         try:
             built, _ = building.build(building.module(model), case.passes[:length])
             found = ran(building, built, runs)
@@ -112,5 +111,5 @@ def _behind(building: Building, model: Model, passes: Sequence[Any]) -> Any:
     target = ask_compiler(lambda: tvm_build.target_of(building.case.target))
     with target, tvm_passes.pass_context(building.case.config, []):
         for spec in passes:
-            module = ask_compiler(partial(made_pass(spec), module))
+            module = ask_compiler(partial(building.step(spec), module))
     return module

@@ -1,0 +1,21 @@
+"""The import oracle: TVM does not import a model from a file of ONNX, or imports one that computes something else.
+
+What is judged the child has looked at (tzerlike.harnesses.graph.importing).
+"""
+
+from __future__ import annotations
+
+from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Observation
+from tzerlike.graph.stored import FROM_ONNX, blames_import
+from tzerlike.oracles.models import error_of_model, wrong_results
+
+
+def judge_imports(case: Case, observation: Observation) -> Finding | None:
+    """Return the finding of a model that is imported wrongly, or not at all although it builds without that."""
+    if observation.culprit == FROM_ONNX:
+        return error_of_model(case, observation)
+    results = observation.results
+    guilty = results is not None and blames_import(results.guilty)
+    return wrong_results(case, observation) if guilty else None
