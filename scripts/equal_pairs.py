@@ -157,7 +157,9 @@ def proposed(directory: CampaignDir, count: int, lane: Lane) -> list[Trial]:
     """What the campaign would try next."""
     config = CampaignConfig.from_toml(directory.config)
     judging = Judging((), lane)
-    search = Search(config.seed, 0, config.n_max, config.pass_mode, config.mutator_choice, config.case_target)
+    search = Search(
+        config.seed, 0, config.n_max, config.pass_mode, config.mutator_choice, config.entry_choice, config.case_target
+    )
     try:
         tally = read_state(directory.worker_state(0))
     except UserError as error:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tzerlike.campaign import loop
+from tzerlike.campaign.corpus import Entry
 from tzerlike.campaign.loop import PASS_MUTATION, Fuzzer, Hooks, Import, Search
 from tzerlike.campaign.pairs import Passes, Plan
 from tzerlike.core.bandit import Yields
@@ -200,6 +201,41 @@ def test_what_first_reached_the_focus_is_mutated_as_often_as_sixteen_others(make
     parents = [step.trial.provenance.parent for _ in range(200) for step in fuzzer.step()]
     # Sixteen in 24.
     assert 0.5 < parents.count(chosen) / len(parents) < 0.8
+
+
+def _parents(fuzzer: Fuzzer, steps: int) -> list[str | None]:
+    return [step.trial.provenance.parent for _ in range(steps) for step in fuzzer.step()]
+
+
+@pytest.mark.parametrize(
+    ("options", "prefers"), [({}, True), ({"entry_choice": "uniform"}, False), ({"pass_mode": "paper"}, False)]
+)
+def test_entries_are_preferred_whose_mutations_found_something(
+    make: Make, options: dict[str, Any], prefers: bool
+) -> None:
+    """Of nine, one has found something each time so far, and the others have been tried as often for nothing."""
+    names = [str(n) for n in range(9)]
+    fuzzer = make(Scripted(*[OK_NEW] * 9), pending=[seed(name) for name in names], n_max=10**6, **options)
+    for _ in names:
+        fuzzer.step()
+    for entry in fuzzer.corpus:
+        entry.tried, entry.won = 40, 40 * (entry is fuzzer.corpus.entries[3])
+    share = _parents(fuzzer, 200).count(fuzzer.corpus.entries[3].id) / 200
+    # One that wins each contest that it is in is drawn by 38 %, and of nine alike by 11.
+    assert (0.25 < share < 0.5) if prefers else (share < 0.2)
+
+
+def test_longer_sequences_are_worth_less_and_every_mutation_is_counted(make: Make) -> None:
+    fuzzer = make(Scripted(OK_NEW, OK_NEW), pending=[seed("a"), seed("b")], n_max=10**6)
+    for _ in range(2):
+        fuzzer.step()
+    first, second = fuzzer.corpus
+    assert (first.tried, first.won) == (0, 0)
+    wide = Entry(replace(second.case, passes=second.case.passes * 9), second.provenance)
+    assert second.worth > wide.worth
+    parents = _parents(fuzzer, 60)
+    assert [parents.count(entry.id) for entry in (first, second)] == [first.tried, second.tried]
+    assert first.won == second.won == 0
 
 
 def test_a_pass_mutation_that_reaches_the_focus_makes_its_entry_focused(make: Make) -> None:

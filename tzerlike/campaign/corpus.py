@@ -12,19 +12,28 @@ from tzerlike.core.stored import StoredCase
 
 
 class Entry:
-    """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N).
+    """A corpus member; `n` counts the IR mutations in a row that found nothing new (the paper's N), `tried` all
+    mutations, and `won` those that found something.
 
     It is `focused` where it was the first to reach a block in the focus of the campaign (tzerlike.coverage.focus).
     `computes` is a digest of what its program computes (tzerlike.core.observation), "" where that is not known.
     Its program is kept compressed: a campaign of days has tens of thousands of them.
     """
 
-    __slots__ = ("_bare", "_program", "computes", "focused", "id", "n", "provenance")
+    __slots__ = ("_bare", "_program", "computes", "focused", "id", "n", "provenance", "tried", "won")
 
     def __init__(
-        self, case: Case, provenance: Provenance, n: int = 0, *, focused: bool = False, computes: str = ""
+        self,
+        case: Case,
+        provenance: Provenance,
+        n: int = 0,
+        *,
+        tried: int = 0,
+        won: int = 0,
+        focused: bool = False,
+        computes: str = "",
     ) -> None:
-        self.focused, self.computes = focused, computes
+        self.tried, self.won, self.focused, self.computes = tried, won, focused, computes
         self.take(case, provenance, n)
 
     def take(self, case: Case, provenance: Provenance, n: int = 0) -> None:
@@ -44,6 +53,23 @@ class Entry:
     @property
     def stored(self) -> StoredCase:
         return StoredCase(self.case, self.provenance)
+
+    @property
+    def worth(self) -> float:
+        """What a mutation may be expected to find, for what it costs: by sizes and counts and never by the clock, so
+        that equal campaigns choose alike."""
+        size = _LEAST + len(self._program) + _PASS * len(self.passes)
+        return (self.won + 1) / (self.tried + _PRIOR) / size
+
+
+_PRIOR = 4
+"""Mutations, one of which found something, that a new entry is credited with."""
+
+_LEAST, _PASS = 150, 40
+"""What a case costs that has neither program nor passes, and what each pass does, in bytes of compressed program."""
+
+_CONTEST = 4
+"""How many entries are drawn for one to be taken."""
 
 
 _FOCUSED = 16
@@ -89,6 +115,12 @@ class Corpus:
         self._ids.discard(entry.id)
         self._ids.add(case.id)
         entry.take(case, provenance)
+
+    def contest(self, rng: Random) -> Entry:
+        """Draw a few entries as `choose` does, and return the first one if it is focused, else the one of the greatest
+        worth."""
+        first, *others = (self.choose(rng) for _ in range(_CONTEST))
+        return first if first.focused else max((first, *others), key=lambda entry: entry.worth)
 
     def choose(self, rng: Random) -> Entry:
         """Draw an entry, each with the same chance, as Algorithm 1 does; IndexError when there is none.

@@ -160,6 +160,7 @@ class Search:
     n_max: int = 4
     pass_mode: str = "joint"
     mutator_choice: str = "adaptive"
+    entry_choice: str = "adaptive"
     target: str = "llvm"
     harness: str = TIR
     pairs_per_fork: int = 1
@@ -269,7 +270,7 @@ class Fuzzer:
             return self._import(self.pending.pop(0), iteration, rng)
         if not len(self.corpus):
             return None
-        entry = self.corpus.choose(rng)
+        entry = self._choose_entry(rng)
         of_passes = not self.pairs.mutators or (
             self.search.pass_mode in ("joint", "paper") and entry.n >= self.search.n_max and self._passes_pay(rng)
         )
@@ -278,6 +279,7 @@ class Fuzzer:
         if not isinstance(trial, Fault):
             return trial
         entry.n = 0 if of_passes else entry.n + 1
+        entry.tried += 1
         self.hooks.on_fault(trial, Occasion(iteration, parent=entry.stored))
         return None
 
@@ -299,6 +301,9 @@ class Fuzzer:
         entry, case, provenance = trial.entry, trial.case, trial.provenance
         made = partial(Entry, case, provenance, focused=seen.focused > 0, computes=seen.computes)
         inserted = False
+        if entry is not None:
+            entry.tried += 1
+            entry.won += new
         if entry is None:
             if seen.exit is Exit.OK and (new or not carried or not self.search.guided):
                 inserted = self.corpus.add(made())
@@ -387,7 +392,15 @@ class Fuzzer:
             self.hooks.notes.clear_mutation()
             self.tally.seconds["mutate"] += time.perf_counter() - began
         entry.n += 1
+        entry.tried += 1
         return None
+
+    def _choose_entry(self, rng: Random) -> Entry:
+        """Prefer what has paid and is cheap, or draw equally."""
+        search = self.search
+        if search.entry_choice == "uniform" or search.pass_mode == "paper" or not search.feedback:
+            return self.corpus.choose(rng)
+        return self.corpus.contest(rng)
 
     def _choose_mutator(self, rng: Random) -> str:
         """Prefer what has paid, with a floor for everyone, or draw equally."""

@@ -149,7 +149,8 @@ class WorkerState(Tally, kw_only=True):
     `coverage` is that of all workers of a machine, and so is that in `libraries`, of each by its name where there are
     several: how many of its blocks are reached, and how many it has. `reducing` is how many cases reductions have
     taken, `seen_again` counts findings that had a bundle, by signature. `bringing` is the share of the last cases that
-    brought something. `idle` is who has nothing to mutate, and no seed left to begin with.
+    brought something. `idle` is who has nothing to mutate, and no seed left to begin with. `yields`
+    has for each of `entries` how many mutations it had, and how many found something.
     """
 
     iterations: Count
@@ -166,6 +167,7 @@ class WorkerState(Tally, kw_only=True):
     corpus: Count = 0
     idle: bool = False
     entries: list[tuple[_Id, Count]] = []
+    yields: list[tuple[Count, Count]] = []
     focused: list[_Id] = []
     superseded: list[_Id] = []
     in_hand: InHand | None = None

@@ -121,6 +121,7 @@ class Worker(ConfirmingWorker):
                 pass_mode=config.pass_mode,
                 feedback=config.feedback == "coverage",
                 mutator_choice=config.mutator_choice,
+                entry_choice=config.entry_choice,
                 target=config.case_target,
                 harness=config.harness,
                 pairs_per_fork=config.pairs_per_fork,
@@ -295,6 +296,7 @@ class Worker(ConfirmingWorker):
     def _restore_corpus(self) -> None:
         """Fill the corpus in the order that it had, and then in that in which others, or a lost save, left more."""
         known, focused = dict(self.state.entries), set(self.state.focused)
+        counts = dict(zip(known, self.state.yields, strict=False))
         arrived: list[Entry] = []
         case_ids = dict.fromkeys([*known, *self.directory.corpus_ids()])
         self.transport.skip(case_ids)
@@ -305,7 +307,9 @@ class Worker(ConfirmingWorker):
             except UserError as error:
                 self._set_aside(case_id, error)
                 continue
-            entry = Entry(stored.case, stored.provenance, known.get(case_id, 0), focused=case_id in focused)
+            tried, won = counts.get(case_id, (0, 0))
+            n, in_focus = known.get(case_id, 0), case_id in focused
+            entry = Entry(stored.case, stored.provenance, n, tried=tried, won=won, focused=in_focus)
             if case_id in known:
                 self.fuzzer.corpus.add(entry)
             else:
@@ -342,6 +346,7 @@ class Worker(ConfirmingWorker):
         state.corpus = len(corpus)
         state.bringing = self.fuzzer.bringing
         state.entries = [(entry.id, entry.n) for entry in corpus]
+        state.yields = [(entry.tried, entry.won) for entry in corpus]
         state.focused = [entry.id for entry in corpus if entry.focused]
         state.pending = len(self.fuzzer.pending)
         if self.carried is not None:

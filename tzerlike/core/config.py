@@ -24,7 +24,7 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 TARGETS = KINDS
 COVERAGE = ("auto", "breakpoint", "sancov", "none")
 PASS_MODES = ("joint", "random", "none", "paper")
-MUTATOR_CHOICES = ("adaptive", "uniform")
+CHOICES = ("adaptive", "uniform")
 FEEDBACK = ("coverage", "none")
 UIS = ("rich", "plain", "none")
 
@@ -59,6 +59,7 @@ class CampaignConfig:
     mutators: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     mutator_choice: str = "adaptive"
+    entry_choice: str = "adaptive"
     pass_mode: str = "joint"
     feedback: str = "coverage"
     oracles: tuple[str, ...] = DEFAULT_ORACLES
@@ -80,9 +81,10 @@ class CampaignConfig:
             ("--pass-mode", self.pass_mode in PASS_MODES, "one of " + ", ".join(PASS_MODES)),
             (
                 "--mutator-choice",
-                self.mutator_choice in MUTATOR_CHOICES,
-                "one of " + ", ".join(MUTATOR_CHOICES),
+                self.mutator_choice in CHOICES,
+                "one of " + ", ".join(CHOICES),
             ),
+            ("--entry-choice", self.entry_choice in CHOICES, "one of " + ", ".join(CHOICES)),
             ("--feedback", self.feedback in FEEDBACK, "one of " + ", ".join(FEEDBACK)),
             ("--oracles", bool(self.oracles), "at least one oracle"),
             ("--jobs", 1 <= self.jobs <= 256, "from 1 to 256"),

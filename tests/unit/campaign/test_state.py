@@ -21,6 +21,7 @@ def state() -> WorkerState:
     made.seconds["build"] += 0.25
     made.mutators["swap"].tried += 4
     made.recent_faults.append(7)
+    made.yields.append((5, 1))
     return made
 
 

@@ -29,10 +29,10 @@ from tzerlike.cli.progress import progress
 from tzerlike.cli.screen import make_screen, print_line, stats_line
 from tzerlike.core.case import TIR
 from tzerlike.core.config import (
+    CHOICES,
     COVERAGE,
     DEFAULT_ORACLES,
     FEEDBACK,
-    MUTATOR_CHOICES,
     PASS_MODES,
     TARGETS,
     UIS,
@@ -62,6 +62,7 @@ _GROUPS = {
         "mutators",
         "plugins",
         "mutator_choice",
+        "entry_choice",
         "n_max",
         "feedback",
     ),
@@ -103,10 +104,17 @@ _GROUPS = {
 @click.option("--plugin", "plugins", multiple=True, help="Installed plug-in whose mutators are also used; repeatable.")
 @click.option(
     "--mutator-choice",
-    type=click.Choice(MUTATOR_CHOICES),
+    type=click.Choice(CHOICES),
     default="adaptive",
     show_default=True,
     help="Prefer productive mutators, or draw all equally often.",
+)
+@click.option(
+    "--entry-choice",
+    type=click.Choice(CHOICES),
+    default="adaptive",
+    show_default=True,
+    help="Prefer small pairs whose mutations have found something, or draw all equally often.",
 )
 @click.option(
     "--pass-mode",
@@ -298,6 +306,7 @@ _OF_CASES = (
     "n_max",
     "mutators",
     "mutator_choice",
+    "entry_choice",
     "pass_mode",
     "feedback",
     "oracles",
