@@ -170,6 +170,12 @@ def _fused_by_chain() -> Any:
     return tvm_api.part("relax").transform.FuseOpsByPattern(patterns, bind_constants=False)
 
 
+def _scheduled() -> Any:
+    """Schedules what is lowered already, by the rules that TVM has for processors."""
+    dlight = tvm_api.part("s_tir.dlight")
+    return dlight.ApplyDefaultSchedule(dlight.cpu.GEMV(), dlight.cpu.Reduction())
+
+
 _CONVOLUTIONS_LAST = """\
 relax.transform.ConvertLayout({
     "relax.nn.conv1d": ["NWC", "OWI"], "relax.nn.conv2d": ["NHWC", "HWIO"], "relax.nn.conv3d": ["NDHWC", "ODHWI"]
@@ -190,6 +196,9 @@ relax.transform.FuseOpsByPattern([
 
 _CHANNELS_LAST = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]})'
 
+_SCHEDULED = """\
+tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.cpu.GEMV(), tvm.s_tir.dlight.cpu.Reduction())"""
+
 _FUSED_BY_PATTERN = """\
 relax.transform.FuseOpsByPattern([
     ("bias", relax.dpl.is_op("relax.add")(
@@ -205,6 +214,7 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
         "relax.FuseOpsByPatterns": (_fused_by_pattern, _FUSED_BY_PATTERN),
         "relax.ConvertLayoutOfConvolutions": (_convolutions_last, _CONVOLUTIONS_LAST),
         "relax.FuseOpsByChains": (_fused_by_chain, _FUSED_BY_CHAIN),
+        "relax.ApplyDefaultSchedule": (_scheduled, _SCHEDULED),
     }
 )
 """Passes with arguments, by names of our own: what makes them, and the source of that."""
