@@ -16,7 +16,7 @@ class HarnessRow:
     What is loaded only where it is needed is named "module:object": the `harness` itself, where the compiler is
     (tzerlike.campaign.harness); `check`, which takes a Case and raises UserError unless it may run; and `shape`, which
     returns the kinds of nodes in the text of a program, and `essence`, those of a reduced one that tell two causes
-    apart, "" where none tell anything.
+    apart, "" where none tell anything; and `picture`, which returns an SVG of such a text, "" where there is none.
 
     A harness whose programs are no Cases has a `reader`, which takes the path of a case.json and raises UserError; it
     has neither passes nor targets, coverage nor a corpus. Its findings are written down reduced, and are due to
@@ -32,6 +32,7 @@ class HarnessRow:
     check: str = ""
     shape: str = ""
     essence: str = ""
+    picture: str = ""
     reader: str = ""
     culprit: str = ""
     words: str = ""
@@ -66,6 +67,7 @@ HARNESSES = {
             "tzerlike.harnesses.graph.harness:HARNESS",
             check="tzerlike.graph.stored:require_model",
             shape="tzerlike.graph.stored:operators_of",
+            picture="tzerlike.graph.picture:picture_of",
             walk="walk-model",
         ),
         HarnessRow(

@@ -87,12 +87,14 @@ def _card(finding: ShownFinding, campaign: str) -> str:
     command = shlex.join(("tzerlike", "replay", f"{campaign}/findings/{finding.directory}"))
     program = text_block("Program, reduced" if finding.reduced else "Program", coloured(finding.program))
     pass_name = finding.guilty.partition(":")[0] or "the culprit pass"
+    picture = _folded("As a graph", f'<div class="scroll" tabindex="0">{finding.picture}</div>')
     diff = _folded(f"Before and after {pass_name}", text_block("Difference", diff_lines(finding.diff)))
     return (
         f'<article class="finding {escape(finding.kind)}" id="{signature}" data-kind="{escape(finding.kind)}" '
         f'data-tier="{finding.tier}"><h4><a href="#{signature}">{escape(finding.title)}</a></h4>'
         f'<p class="tags"><span class="kind">{escape(finding.kind)}</span>{due}<code>{signature}</code></p>'
-        f"{program if finding.program else ''}{diff if finding.diff else ''}{_folded('Details', _details(finding))}"
+        f"{program if finding.program else ''}{picture if finding.picture else ''}{diff if finding.diff else ''}"
+        f"{_folded('Details', _details(finding))}"
         f'<div class="command"><code tabindex="0">{escape(command)}</code>'
         f'<button type="button" class="copy" aria-label="Copy the replay command of {signature}" hidden>Copy</button>'
         "</div></article>"

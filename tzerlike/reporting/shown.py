@@ -47,7 +47,7 @@ class ShownFinding:
     nobody asked; `culprit` is the pass to blame as far as it is known.
 
     `program` is the reduced one where there is one (`reduced`), and `guilty` with `diff` what bisection found. A text
-    that is cut says so.
+    that is cut says so. `picture` is an SVG of the program, "" where its harness draws none.
     """
 
     directory: str
@@ -63,6 +63,7 @@ class ShownFinding:
     diff: str = ""
     tier: int = 0
     culprit: str = ""
+    picture: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -91,7 +92,7 @@ def shown_findings(
         except UserError as error:
             notes.append(str(error).splitlines()[0])
             continue
-        room -= len(finding.program) + len(finding.diff)
+        room -= len(finding.program) + len(finding.diff) + len(finding.picture)
         findings.append(finding)
     return tuple(findings), dict(Counter(kind_of(path.name) for path in others))
 
@@ -119,13 +120,14 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     facts = [("where", where)] if seen.stage is not Stage.DONE else []
     facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
     harness = harness_of(path)
-    label = f"[{harness.label}] "
+    label, picture = f"[{harness.label}] ", ""
     if not harness.has_cases:
         title = title_of_report(path)
     else:
         stored = read_case(best / "case.json")
         title = title_of_report(path) or headline(Subject(Signed(record.kind, parts), stored.case, seen, 0, 0, {}, ""))
         config = stored.case.config
+        picture = harness.load("picture")(stored.case.ir) if harness.picture and with_texts else ""
         facts += [
             ("passes", print_sequence(stored.case.passes) or "none before the default pipeline"),
             ("target", stored.case.target),
@@ -158,6 +160,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         diff=_clipped(bisection.diff) if shown and bisection is not None else "",
         tier=tier_of(whole, record),
         culprit=cut(culprit, 1, 200),
+        picture=picture,
     )
 
 

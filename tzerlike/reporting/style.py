@@ -68,6 +68,12 @@ svg .line {
 svg .area { fill: var(--area); }
 svg .spot { fill: transparent; }
 svg .spot:hover { fill: var(--area); }
+svg.model { display: block; margin: .4rem auto; font-family: ui-monospace, Menlo, Consolas, monospace;
+  font-size: 12px; }
+svg.model rect { fill: var(--faint); stroke: var(--line); } svg.model .constant rect { stroke-dasharray: 4 3; }
+svg.model .call rect { fill: var(--card); stroke: var(--accent); }
+svg.model text { fill: var(--soft); text-anchor: middle; } svg.model .name { fill: var(--text); font-weight: 600; }
+svg.model .edge { fill: none; stroke: var(--line); } svg.model .tip { fill: var(--line); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; }
 th, td { text-align: left; padding: .28rem .6rem .28rem 0; border-bottom: 1px solid var(--edge);

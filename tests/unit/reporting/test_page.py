@@ -270,6 +270,16 @@ def test_a_reduced_program_stands_for_the_one_that_was_found(tmp_path: Path) -> 
     assert "Program, reduced" in page(read_overview(directory.root))
 
 
+def test_a_model_is_drawn_as_a_graph_and_a_program_is_not(tmp_path: Path) -> None:
+    directory = campaign(tmp_path / "c")
+    bundle(directory, "program")
+    model = next(path.parent for path in sorted(REPORTS.glob("*/case.json")) if '"graph"' in path.read_text())
+    shutil.copytree(model, directory.findings / model.name)
+    html = page(read_overview(directory.root))
+    assert html.count('<svg class="model"') == html.count("<summary>As a graph</summary>") == 1
+    assert Reader(html).names() >= {"svg", "rect", "path"}
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
