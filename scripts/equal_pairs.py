@@ -167,9 +167,11 @@ def proposed(directory: CampaignDir, count: int, lane: Lane) -> list[Trial]:
     pairs = HARNESS.pairs(config, judging.executor)
     pairs.learn(tally.pass_yields())
     fuzzer = Fuzzer(search, judging.executor, pairs, (), Hooks(lane.channel), [], tally=tally)
+    rows = zip(tally.entries, tally.yields, strict=True)
+    known = {case_id: (n, tried, won) for (case_id, n), (tried, won) in rows}
     for case_id in directory.corpus_ids():
-        stored = directory.load_case(case_id)
-        fuzzer.corpus.add(Entry(stored.case, stored.provenance))
+        stored, (n, tried, won) = directory.load_case(case_id), known.get(case_id, (0, 0, 0))
+        fuzzer.corpus.add(Entry(stored.case, stored.provenance, n, tried=tried, won=won))
     trials: list[Trial] = []
     number = tally.iterations
     before = judging.spent()

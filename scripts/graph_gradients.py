@@ -23,7 +23,7 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput, beyond, source_values
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import GRADIENT
+from tzerlike.graph.steps import GRADIENT
 from tzerlike.harnesses.graph.passes import ADJOINT, made_pass, rules_for_gradients
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api

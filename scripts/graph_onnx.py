@@ -33,7 +33,7 @@ from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call, recognise
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import OPSETS
+from tzerlike.graph.steps import OPSETS
 from tzerlike.graph.valid import valid_values
 from tzerlike.graph.values import drawn_values
 from tzerlike.systems import tvm_api
@@ -150,7 +150,7 @@ def main() -> None:
         ]  # fmt: skip
         constants = {n: values[n] for n, one in enumerate(model.sources) if rng.random() < 0.3}
         for opset in (rng.choice(OPSETS), OPSETS[-1]):
-            file = onnx_model(model, constants, opset, rng.getrandbits(32))
+            file = onnx_model(model, constants, opset, rng.randrange(6))
             if file is not None:
                 break
         if file is None:

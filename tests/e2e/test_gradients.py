@@ -20,7 +20,8 @@ from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
-from tzerlike.graph.stored import GRADIENT, model_of
+from tzerlike.graph.steps import GRADIENT
+from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import MIXED, ZERO, rules_for_gradients, suited

@@ -31,7 +31,8 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, read_model
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import COMPILED, model_of
+from tzerlike.graph.steps import COMPILED
+from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values

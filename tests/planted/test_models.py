@@ -25,7 +25,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.results import Results
 from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
-from tzerlike.graph.stored import GRADIENT
+from tzerlike.graph.steps import GRADIENT
 from tzerlike.harnesses.graph import building
 from tzerlike.harnesses.graph.passes import MIXED, suited
 from tzerlike.oracles import ORACLES, judged, make_oracles

@@ -38,7 +38,7 @@ class _Notes:
         self.results.append(result)
 
 
-def _walk(case: Case, stop: int | None = None) -> Walk:
+def walked(case: Case, stop: int | None = None) -> Walk:
     notes: Any = _Notes()
     walking.walk_model({"case": case.to_json(), "stop": stop}, notes, 60.0)
     return Walk.from_json(notes.results[-1]["walk"])
@@ -48,17 +48,15 @@ def _walk(case: Case, stop: int | None = None) -> Walk:
 def plant(monkeypatch: pytest.MonkeyPatch) -> Any:
     def planted(step: Any) -> Case:
         original = building.made_pass
-        for module in (building, walking):
-            monkeypatch.setattr(
-                module, "made_pass", lambda spec: step if spec.name == "relax.Planted" else original(spec)
-            )
+        made = lambda spec: step if spec.name == "relax.Planted" else original(spec)  # noqa: E731
+        monkeypatch.setattr(building, "made_pass", made)
         return case_of(SWAPPED.model, "relax.CanonicalizeBindings", "relax.Planted", "relax.FoldConstant")
 
     return planted
 
 
 def test_the_step_is_named_behind_which_something_else_is_computed(plant: Any) -> None:
-    walk = _walk(plant(rewriting(SWAPPED.operator, SWAPPED.rewrite)))
+    walk = walked(plant(rewriting(SWAPPED.operator, SWAPPED.rewrite)))
     assert (walk.change, walk.suspects, walk.index, walk.passes) == (Change.RESULT, ("relax.Planted",), 1, 3)
     assert walk.difference is not None
     assert "\n-" in walk.diff and "\n+" in walk.diff and "R.subtract" in walk.diff
@@ -68,7 +66,7 @@ def test_the_step_is_named_that_raises(plant: Any) -> None:
     def raising(module: Any) -> Any:
         raise tvm_api.tvm.error.InternalError("planted")
 
-    walk = _walk(plant(raising))
+    walk = walked(plant(raising))
     assert (walk.change, walk.suspects, walk.index) == (Change.RAISED, ("relax.Planted",), 1)
     assert "planted" in walk.detail and "R.subtract" in walk.diff
 
@@ -79,20 +77,20 @@ def test_the_step_is_named_that_leaves_what_the_verifier_refuses(plant: Any) -> 
         module["main"] = relax.Function([], main.body, main.ret_ty, main.is_pure, main.attrs)
         return module
 
-    walk = _walk(plant(stripped))
+    walk = walked(plant(stripped))
     assert (walk.change, walk.suspects, walk.index) == (Change.ILL_FORMED, ("relax.Planted",), 1)
 
 
 def test_what_a_step_dies_of_is_shown(plant: Any) -> None:
-    walk = _walk(plant(rewriting(SWAPPED.operator, SWAPPED.rewrite)), stop=1)
+    walk = walked(plant(rewriting(SWAPPED.operator, SWAPPED.rewrite)), stop=1)
     assert (walk.suspects, walk.index) == (("relax.Planted",), 1) and "R.subtract" in walk.diff
 
 
 def test_a_model_that_does_not_build_by_itself_is_code_generations() -> None:
-    walk = _walk(case_of(called("ewise_fma", floats(3), floats(3), floats(3)), "relax.CanonicalizeBindings"))
+    walk = walked(case_of(called("ewise_fma", floats(3), floats(3), floats(3)), "relax.CanonicalizeBindings"))
     assert walk.change is Change.RAISED and walk.index is None and "ewise_fma" in walk.detail
 
 
 def test_nothing_is_said_of_what_is_right() -> None:
-    walk = _walk(case_of(SWAPPED.model, "relax.CanonicalizeBindings", "relax.FoldConstant"))
+    walk = walked(case_of(SWAPPED.model, "relax.CanonicalizeBindings", "relax.FoldConstant"))
     assert (walk.change, walk.suspects) == (Change.NONE, ())

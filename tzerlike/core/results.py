@@ -69,7 +69,7 @@ class Difference:
     """The first element that is not as expected, of `count` among the `size` of its buffer.
 
     `nature` is one of: value, unwritten (it kept its first value), inaccurate (a float that is off by little), nan,
-    infinity, outside (something was written around the buffer), shape (that of all of it is another one).
+    infinity, outside (something was written around the buffer), shape and dtype (that of all of it is another one).
     `kept` is how many of the `count` have the value that they had before the call.
     """
 
@@ -95,6 +95,8 @@ class Difference:
     def __str__(self) -> str:
         if self.nature == "outside":
             return f"something is written outside of {self.name}"
+        if self.nature in ("shape", "dtype"):
+            return f"{self.name}.{self.nature} is {self.got}, not {self.expected}"
         place = f"{self.name}[{', '.join(map(str, self.index))}]"
         return f"{place} is {self.got}, not {self.expected} ± {self.bound} ({self.count} of {self.size} elements)"
 

@@ -34,6 +34,7 @@ _STRUCTURED = 0.3
 """How many new models have functions, and how many extents that vary."""
 
 _MOST_EXCHANGED = 6
+"""Calls of a new model for an import: of more, one is likely to have no words in an opset."""
 
 _EXCHANGED_LIMITS = replace(MODEL_LIMITS, dtypes=("float32", "int64"))
 """ONNX has operators for few of the other dtypes, and fewer in older opsets."""
@@ -202,7 +203,7 @@ def _exchange(model: Model, around: Surroundings) -> Model | None:
     return random_model(around.rng, around.rng.randint(1, _MOST_EXCHANGED), _exchangeable(), _EXCHANGED_LIMITS)
 
 
-IMPORTABLE: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"exchange": _exchange}
+EXCHANGES: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"exchange": _exchange}
 """What makes models that can be imported; only where an oracle asks for that."""
 
 
@@ -214,7 +215,7 @@ def _exchangeable() -> Menu:
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     """Return what a mutator makes of a model; None for nothing, nothing new, and too much."""
     model = _generate(model, around) or model if model.disrupted else model
-    found = {**MODEL_MUTATORS, **DISRUPTIVE, **LOSSES, **IMPORTABLE}[name](model, around)
+    found = {**MODEL_MUTATORS, **DISRUPTIVE, **LOSSES, **EXCHANGES}[name](model, around)
     if found is not None and found.disrupted:
         return found
     if found is not None and not found.variables and name != "generate":

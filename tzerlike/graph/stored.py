@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
-from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.errors import UserError
-from tzerlike.core.results import GRADIENT_OF, IMPORT_OF
 from tzerlike.core.targets import checked_target
 from tzerlike.graph.disrupt import wrong_disruption
 from tzerlike.graph.model import Model, read_model
@@ -21,52 +19,6 @@ WITHOUT_CHECKS = ContextConfig(options=(("tirx.disable_assert", True),))
 
 WITHOUT_PLANNING = ContextConfig(disabled_passes=("StaticPlanBlockMemory",))
 """Each tensor has memory of its own."""
-
-COMPILED = PassSpec("relax.CompiledMode")
-"""A step of a sequence that is no pass: the virtual machine runs machine code in place of bytecode."""
-
-GRADIENT = PassSpec("relax.Gradient")
-"""The first step of a sequence, where it has it: `main_adjoint` is made and run, which gives gradients too."""
-
-
-OPSETS = (11, 13, 17, 18, 21, 23)
-"""Those of ONNX in which operators changed most."""
-
-FROM_ONNX = "relax.FromOnnx"
-"""What an import is called, whatever its opset."""
-
-IMPORT_STEPS = tuple(PassSpec(f"{FROM_ONNX}{opset}") for opset in OPSETS)
-"""First steps of a sequence: the model is written as ONNX, and what TVM imports of the file goes on."""
-
-
-def opset_of(step: PassSpec) -> int:
-    return OPSETS[IMPORT_STEPS.index(step)]
-
-
-def leading(passes: Sequence[PassSpec]) -> tuple[PassSpec, ...]:
-    """Return the step that makes the program of a sequence, gradients or an import: all its builds begin with that."""
-    return tuple(passes[:1]) if passes and passes[0] in (GRADIENT, *IMPORT_STEPS) else ()
-
-
-def is_imported(passes: Sequence[PassSpec]) -> bool:
-    """Whether the program of a sequence is imported."""
-    return any(step in IMPORT_STEPS for step in leading(passes))
-
-
-def noted_as(step: PassSpec) -> str:
-    """Return what findings call a step."""
-    return FROM_ONNX if step in IMPORT_STEPS else step.name
-
-
-def blames_import(guilty: str) -> bool:
-    """Whether the one who is guilty is an importer."""
-    return guilty.startswith(IMPORT_OF) or guilty == FROM_ONNX
-
-
-def blames_gradients(guilty: str) -> bool:
-    """Whether the one who is guilty is a gradient, or the pass that makes them."""
-    return guilty.startswith(GRADIENT_OF) or guilty == GRADIENT.name
-
 
 _PASS_NAME = re.compile(r"relax\.[A-Za-z_][A-Za-z0-9_]{0,99}")
 

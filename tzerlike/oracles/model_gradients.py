@@ -8,7 +8,7 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Observation
-from tzerlike.graph.stored import blames_gradients
+from tzerlike.graph.steps import blames_gradients
 from tzerlike.oracles.models import wrong_results
 
 

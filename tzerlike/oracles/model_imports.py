@@ -8,7 +8,7 @@ from __future__ import annotations
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Observation
-from tzerlike.graph.stored import FROM_ONNX, blames_import
+from tzerlike.graph.steps import FROM_ONNX, blames_import
 from tzerlike.oracles.models import error_of_model, wrong_results
 
 

@@ -12,7 +12,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import READS_BACK, Observation, Offence
-from tzerlike.graph.stored import COMPILED
+from tzerlike.graph.steps import COMPILED
 from tzerlike.oracles.models import wrong_results
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name

@@ -13,7 +13,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
-from tzerlike.graph.stored import COMPILED, FROM_ONNX, blames_gradients, blames_import
+from tzerlike.graph.steps import COMPILED, FROM_ONNX, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -99,12 +99,19 @@ def judge_form(case: Case, observation: Observation) -> Finding | None:
     return Finding("invalid-ir", parts, case, replace(observation, offences=(found,), backtrace=()))
 
 
+def called(name: str) -> str:
+    """Return what people call a pass, or the import of a model."""
+    return "from_onnx" if name == FROM_ONNX else short_name(name)
+
+
 def account_of_form(found: Offence) -> Account:
     why = "" if found.where == _UNTOLD else found.where
     return Account(
-        headline=f"{short_name(found.pass_name)} leaves an ill-formed module" + (f": {why}" if why else ""),
-        expected="After a pass, a well-formed module is still well-formed.",
-        place=found.pass_name,
+        headline=f"{called(found.pass_name)} leaves an ill-formed module" + (f": {why}" if why else ""),
+        expected="What is imported is well-formed."
+        if blames_import(found.pass_name)
+        else "After a pass, a well-formed module is still well-formed.",
+        place=called(found.pass_name) if blames_import(found.pass_name) else found.pass_name,
         actual=f"leaves a module that Relax's verifier (`relax.analysis`) rejects{':' if why else '.'}",
         quoted=why,
     )

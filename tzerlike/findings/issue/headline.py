@@ -28,9 +28,9 @@ from tzerlike.findings.issue.wording import (
     unusual_block,
     unusual_dtype,
 )
-from tzerlike.graph.stored import FROM_ONNX
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
+from tzerlike.oracles.models import called
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
 from tzerlike.plugins import harness_named
@@ -40,14 +40,10 @@ REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
 
 
-_IMPORTER = {FROM_ONNX: "from_onnx"}
-"""What people call a step that is no pass."""
-
-
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
     seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
-    place = account.place or _IMPORTER.get(seen.pass_name) or short_name(seen.pass_name) or working_step(subject)
+    place = account.place or called(seen.pass_name) or working_step(subject)
     if account.headline:
         text = _of_text(account.headline, subject.script) if seen.stage is Stage.TEXT else account.headline
     elif kind == "wrong-code":

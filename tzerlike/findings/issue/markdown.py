@@ -40,7 +40,7 @@ from tzerlike.findings.issue.wording import (
     short_numbers,
     without_addresses,
 )
-from tzerlike.graph.stored import FROM_ONNX, is_imported
+from tzerlike.graph.steps import FROM_ONNX, import_step
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.systems.optional import in_words
@@ -156,7 +156,7 @@ def _second_reading(subject: Subject) -> str:
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
-    if is_imported(subject.case.passes):
+    if import_step(subject.case.passes):
         return "`onnx.checker.check_model` accepts it, and TVM compiles the same model built from Relax operators"
     if subject.case.harness == GRAPH:
         without = "without the passes that are run before the default pipeline"

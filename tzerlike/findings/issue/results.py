@@ -78,7 +78,8 @@ def results_in_words(subject: Subject) -> list[str]:
     elif ran.difference is not None and ran.difference.nature != "outside":
         wrong = _value_in_words(ran.difference)
         count, size = ran.difference.count, ran.difference.size
-        text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if size > 1 else ".")
+        counted = size > 1 and ran.difference.nature not in ("shape", "dtype")
+        text = wrong + (f"; {count} of {size} elements differ{'s' * (count == 1)}." if counted else ".")
         if ran.difference.nature == "inaccurate":
             text += _inaccurate(ran.difference)
     else:

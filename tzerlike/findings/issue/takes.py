@@ -13,7 +13,7 @@ from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief, huge_extent
-from tzerlike.graph.stored import COMPILED, IMPORT_STEPS, leading
+from tzerlike.graph.steps import COMPILED, IMPORT_STEPS, leading
 from tzerlike.oracles.documented import is_documented
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.plain import odd_in

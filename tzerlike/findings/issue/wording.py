@@ -163,9 +163,11 @@ def unusual_block(script: str) -> str:
 
 
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
-_ONNX_OPERATOR = re.compile(r'\bhelper\.make_node\("(?!Identity")(\w+)"')
-_NO_OPERATORS = frozenset(("function", "dataflow", "output", "shape", "prim_value", "dtype", "str"))
-"""What TVMScript calls that computes nothing."""
+_ONNX_OPERATOR = re.compile(r'\bhelper\.make_node\("(\w+)"')
+_NO_OPERATORS = frozenset(
+    ("function", "dataflow", "output", "shape", "prim_value", "dtype", "str", "Neg", "Not", "Add", "Identity")
+)
+"""What TVMScript calls that computes nothing, and what ONNX calls those that reductions put in the place of any."""
 
 _USUAL_DTYPES = frozenset(("float32", "int32", "int64", "bool"))
 
@@ -176,8 +178,8 @@ def called_operators(script: str) -> list[str]:
     Those that reductions put in the place of any do not count.
     """
     nothing = _NO_OPERATORS.union(PLAINEST)
-    called = _ONNX_OPERATOR.findall(script) or _OPERATOR.findall(script)
-    found = list(dict.fromkeys(name for name in called if name not in nothing))
+    named = _ONNX_OPERATOR.findall(script) or _OPERATOR.findall(script)
+    found = list(dict.fromkeys(name for name in named if name not in nothing))
     for named in (found, [name for name in found if "." in name]):
         if len(named) <= _FEW_NAMES:
             return named

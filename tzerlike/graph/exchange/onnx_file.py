@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,11 @@ from tzerlike.systems import tvm_api
 IR_VERSION = 10
 
 
-def onnx_model(model: Model, constants: Mapping[int, Array], opset: int, seed: object = 0) -> OnnxFile | None:
+def onnx_model(model: Model, constants: Mapping[int, Array], opset: int, manner: int = 0) -> OnnxFile | None:
     """Return the model as a file with inputs x0, x1, ..., and as many outputs as it has.
 
     None where a call cannot be said in this opset. `constants` are the sources that the file is to hold, by number.
-    Where a call has several forms, `seed` and its row choose.
+    Where a call has several forms, that at the place `manner` is tried first, and then those behind it, in a ring.
     """
     to = Writing(opset)
     names = [f"x{number}" for number in range(len(model.sources))]
@@ -32,7 +31,8 @@ def onnx_model(model: Model, constants: Mapping[int, Array], opset: int, seed: o
         call = WrittenCall(to, inputs, tuple(kinds[one] for one in vertex.inputs), vertex.outputs)
         forms = ONNX_FORMS.get(vertex.row, ())
         start = len(to.nodes)
-        for form in Random(f"{seed} {vertex.row}").sample(forms, len(forms)):
+        first = manner % len(forms) if forms else 0
+        for form in (*forms[first:], *forms[:first]):
             found = form(call, **vertex.attributes)
             if found is not None:
                 names += found

@@ -21,8 +21,9 @@ from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import COMPILED, GRADIENT, IMPORT_STEPS, is_imported, model_of, noted_as
-from tzerlike.harnesses.graph.importing import file_of, import_of
+from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, import_step, noted_as
+from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.importing import file_of, importer_of
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import ADJOINT, completed, least_unit, made_pass
 from tzerlike.processes.channel import Channel
@@ -56,7 +57,7 @@ class Building:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
         self._gradients, self._model = GRADIENT in case.passes, model_of(case.ir)
-        self.imports = is_imported(case.passes)
+        self.imports = import_step(case.passes) is not None
         self._runs: list[tuple[Model, list[Array]]] = []
 
     def runs(self, model: Model) -> list[tuple[Model, list[Array]]]:
@@ -72,10 +73,13 @@ class Building:
         return ask_compiler(lambda: relax_module(model, lambda origin: next(constants), alone=self._gradients))
 
     def step(self, spec: PassSpec) -> Callable[[Any], Any]:
-        """Return what takes a step of the sequence; an import takes the model, whatever it is given."""
+        """Return what takes a step of the sequence; an import takes the model, whatever it is given.
+
+        Unimportable where there is nothing to import.
+        """
         if spec not in IMPORT_STEPS:
             return made_pass(spec)  # type: ignore[no-any-return]
-        take = import_of(file_of(self._model, self.runs(self._model)[0][1], spec))
+        take = importer_of(file_of(self._model, self.runs(self._model)[0][1], spec))
         return lambda module: take()
 
     def build(
@@ -154,6 +158,8 @@ def ran(building: Building, built: Any, runs: Sequence[Run]) -> Ran:
             outputs = building.outputs(run.model, built, run.sources)
         except CompilerRefused as refusal:
             return Ran(Ending.RAISED, refusal.message)
+        if len(outputs) != len(run.expected):
+            return Ran(Ending.RAISED, f"ValueError: {len(outputs)} outputs in place of {len(run.expected)}")
         dtypes = [run.model.types()[place].dtype for place in run.model.outputs]
         for number, (want, got) in enumerate(zip(run.expected, outputs, strict=True), before):
             if building.imports and str(got.dtype) != (dtype := dtypes[number - before]):

@@ -34,11 +34,12 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import is_imported, leading, model_of
+from tzerlike.graph.steps import leading
+from tzerlike.graph.stored import model_of
 from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
-from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_onnx
+from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_importer, require_onnx
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED
 from tzerlike.harnesses.graph.program import script_of_model
@@ -172,8 +173,7 @@ class GraphHarness(CaseHarness):
         return [Import(name, model_text(model)) for name, model in named], []
 
     def require_fit(self, executor: ForkExecutor, case: Case, inputs: str = "") -> None:
-        if is_imported(case.passes):
-            require_onnx(f"case.passes: {case.passes[0]}")
+        require_importer(case.passes)
 
     def run_case(
         self, case: Case, channel: Channel, around: RunContext, effort: Effort, baseline_known: bool, /

@@ -10,7 +10,7 @@ from tzerlike.core.case import PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence
 from tzerlike.graph.relax import relax_accepts, relax_objection
-from tzerlike.graph.stored import IMPORT_STEPS, noted_as
+from tzerlike.graph.steps import IMPORT_STEPS, noted_as
 from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS
 from tzerlike.systems import tvm_api

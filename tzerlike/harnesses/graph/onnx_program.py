@@ -10,6 +10,7 @@ import numpy as np
 
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.findings.issue.literal import array_source, python_source
+from tzerlike.findings.repro import without_idle_imports
 from tzerlike.graph.exchange.onnx_file import IR_VERSION
 from tzerlike.graph.exchange.onnx_rows import ONNX_DTYPES
 from tzerlike.graph.exchange.writing import OnnxFile, OnnxNode
@@ -21,7 +22,9 @@ from tzerlike.harnesses.graph.importing import file_of
 from tzerlike.harnesses.graph.program import ModelSource
 from tzerlike.harnesses.graph.sources import sources_source
 
-ONNX_IMPORTS = ("from onnx import TensorProto, helper, numpy_helper", "from tvm.relax.frontend.onnx import from_onnx")
+_OF_TVM = ("from tvm import relax", "from tvm.relax.frontend.onnx import from_onnx")
+
+ONNX_IMPORTS = ("from onnx import TensorProto, helper, numpy_helper", _OF_TVM[1])
 
 _ONNX_NAMES = {"float32": "FLOAT", "float64": "DOUBLE"}
 
@@ -48,7 +51,8 @@ def imported_program(model: Model, case: Case, step: PassSpec) -> ModelSource:
     ((_, values), *_) = values_of_runs(model, ROWS, case.input_seed)
     written = dict(zip((f"x{n}" for n in range(len(values))), sources_source(model, case), strict=True))
     text = _source(file_of(model, values, step), written)
-    return ModelSource(text, text)
+    imports = "\n".join(("import numpy as np", ONNX_IMPORTS[0], *_OF_TVM))
+    return ModelSource(text, without_idle_imports(f"{imports}\n\n{text}"))
 
 
 def _source(file: OnnxFile, written: Mapping[str, str]) -> str:

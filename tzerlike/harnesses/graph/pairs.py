@@ -15,22 +15,15 @@ from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Observation
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.faults.bundle import Occasion
-from tzerlike.graph.evolve import DISRUPTIVE, IMPORTABLE, LOSSES, MODEL_MUTATORS, Surroundings, mutated
+from tzerlike.graph.evolve import DISRUPTIVE, EXCHANGES, LOSSES, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import (
-    COMPILED,
-    GRADIENT,
-    IMPORT_STEPS,
-    WITHOUT_CHECKS,
-    WITHOUT_PLANNING,
-    is_imported,
-    require_model,
-)
+from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, leading
+from tzerlike.graph.stored import WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
-from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_onnx, suitable_imports
+from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_importer, suitable_import
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, rules_for_gradients, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
@@ -65,14 +58,14 @@ class GraphPairs:
     """The pairs of a campaign on models (tzerlike.campaign.pairs)."""
 
     def __init__(self, names: Sequence[str], oracles: Sequence[str] = ()) -> None:
-        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE, *LOSSES, *IMPORTABLE}]
+        unknown = [name for name in names if name not in {*MODEL_MUTATORS, *DISRUPTIVE, *LOSSES, *EXCHANGES}]
         if unknown:
             raise UserError(f"--mutators: no model mutator {unknown[0]!r}; there are {', '.join(MODEL_MUTATORS)}")
         self._rules = rules_for_gradients() if "model-gradients" in oracles else frozenset()
         disruptive = DISRUPTIVE if "model-refusals" in oracles else ()
-        importable = IMPORTABLE if IMPORTS_ORACLE in oracles else ()
+        exchanges = EXCHANGES if IMPORTS_ORACLE in oracles else ()
         self.mutators = tuple(names) or (
-            *MODEL_MUTATORS, *disruptive, *(LOSSES if self._rules else ()), *importable
+            *MODEL_MUTATORS, *disruptive, *(LOSSES if self._rules else ()), *exchanges
         )  # fmt: skip
         self._menu = Menu(list(ROWS.values()))
         self._modes = "model-modes" in oracles
@@ -95,8 +88,7 @@ class GraphPairs:
 
     def admit(self, case: Case) -> None:
         require_model(case)
-        if is_imported(case.passes):
-            require_onnx(f"case.passes: {case.passes[0]}")
+        require_importer(case.passes)
         for spec in case.passes:
             if spec not in IMPORT_STEPS:
                 made_pass(spec)
@@ -123,13 +115,15 @@ class GraphPairs:
         passes = self._suited(passes, model)
         if not self._imports or GRADIENT in passes:
             return passes
-        bare = tuple(spec for spec in passes if spec not in IMPORT_STEPS)
-        steps = suitable_imports(model) if rng.random() < _IMPORTED else []
-        return (rng.choice(steps), *bare) if steps else bare
+        step = suitable_import(model, rng) if rng.random() < _IMPORTED else None
+        bare = passes[len(leading(passes)) :]
+        return bare if step is None else (step, *bare)
 
     def _suited(self, passes: Passes, model: Model) -> Passes:
-        """What of a sequence is for a model; gradients first, where an oracle asks for them and the model has some."""
-        return suited((GRADIENT, *passes) if self._rules else passes, model)
+        """What of a sequence is for a model: imports where an oracle asks for them, and gradients first, where one
+        does and the model has some."""
+        wanted = passes if self._imports else tuple(spec for spec in passes if spec not in IMPORT_STEPS)
+        return suited((GRADIENT, *wanted) if self._rules else wanted, model)
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
         return tuple(spec for spec, blocks in zip(case.passes, new_blocks, strict=True) if blocks)
@@ -138,4 +132,4 @@ class GraphPairs:
         self._sequences.learn(yields)
 
     def label(self, case: Case, seen: Observation) -> Label:
-        return label_of(seen.message, read_model(case.ir))
+        return label_of(seen.message, read_model(case.ir), seen.pass_name)

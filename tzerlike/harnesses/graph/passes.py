@@ -16,8 +16,8 @@ from tzerlike.graph.answer import HALF
 from tzerlike.graph.loss import differentiable
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import OPERATOR_ROWS
-from tzerlike.graph.stored import COMPILED, GRADIENT, IMPORT_STEPS
-from tzerlike.harnesses.graph.importing import importable
+from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, newest_of
+from tzerlike.harnesses.graph.importing import suits
 from tzerlike.systems import tvm_api, tvm_passes
 
 _MOST_PASSES = 10
@@ -84,7 +84,7 @@ def suited(passes: Sequence[PassSpec], model: Model) -> tuple[PassSpec, ...]:
     that is imported is so first."""
     if GRADIENT in passes and differentiable(model, rules_for_gradients()):
         return (GRADIENT, *(one for one in passes if one not in (GRADIENT, MIXED, *IMPORT_STEPS)))
-    first = tuple(one for one in passes[:1] if one in IMPORT_STEPS and importable(model, one))
+    first = tuple(one for one in passes[:1] if one in IMPORT_STEPS and suits(model, one))
     unsuited = {GRADIENT, *IMPORT_STEPS} if _single(model) else {GRADIENT, MIXED, *IMPORT_STEPS}
     return (*first, *(one for one in passes if one not in unsuited))
 
@@ -221,12 +221,12 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
 
 PLAINER = MappingProxyType(
     {
-        **{step.name: IMPORT_STEPS[-1].name for step in IMPORT_STEPS[:-1]},
+        **{step.name: newest_of(step).name for step in IMPORT_STEPS if step != newest_of(step)},
         "relax.ConvertLayoutToChannelsLast": "relax.ConvertLayoutOfNothing",
         "relax.ConvertLayoutOfConvolutions": "relax.ConvertLayoutOfNothing",
     }
 )
-"""For passes with arguments, the same with fewer; for an import, one of the newest opset."""
+"""For passes with arguments, the same with fewer; for an import, the same in the newest opset."""
 
 
 def made_pass(spec: PassSpec) -> Any:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.steps import FROM_ONNX
 from tzerlike.graph.symbols import has_inferred_shapes
 from tzerlike.passes.label import Label
 from tzerlike.systems import tvm_api
@@ -33,6 +34,15 @@ WORDS_ON_EXTENTS: Mapping[str, str] = MappingProxyType(
 )
 """The same for models whose extents vary."""
 
+WORDS_ON_IMPORTS: Mapping[str, str] = MappingProxyType(
+    {
+        r"(?i:\bnot (yet )?(supported|implemented)\b)": "an operator, or what it takes, that is not imported",
+        r"^(OpNotImplemented|OpAttributeUnImplemented|NotImplementedError)\b": "the same, by its class",
+    }
+)
+"""The same for what an importer says."""
+
+_ON_IMPORTS = re.compile("|".join(WORDS_ON_IMPORTS))
 _ANY, _ON_EXTENTS = re.compile("|".join(WORDS)), [re.compile(words) for words in WORDS_ON_EXTENTS]
 
 
@@ -40,8 +50,10 @@ _OFFENDING = re.compile(_NO_CODE + r"[\s\S]*Offending call:\s*R\.([\w.]+)\(")
 _LEGALIZATION = "FLegalize"
 
 
-def label_of(message: str, model: Model) -> Label:
-    """Return what an exception of TVM's on a well-typed model is."""
+def label_of(message: str, model: Model, culprit: str = "") -> Label:
+    """Return what an exception of TVM's on a well-typed model is; `culprit` is what findings call the step."""
+    if culprit == FROM_ONNX and _ON_IMPORTS.search(message):
+        return Label.DOCUMENTED_REFUSAL
     varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
     of_extents = varies and any(words.search(message) for words in _ON_EXTENTS)
     said = _ANY.search(message) or of_extents or _never_lowered(message) or not has_inferred_shapes(model, ROWS)

@@ -23,7 +23,7 @@ from tzerlike.findings.repro import without_idle_imports
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
 from tzerlike.graph.reference import ExpectedOutput
-from tzerlike.graph.stored import GRADIENT, IMPORT_STEPS, is_imported, leading, noted_as
+from tzerlike.graph.steps import GRADIENT, import_step, noted_as
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.onnx_program import ONNX_IMPORTS, imported_program
@@ -89,7 +89,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     case = finding.case
     run_number, output = run_of(finding, model)
     values = sources_source(model, case, run_number)
-    start = _AS_IT_IS if is_imported(case.passes) else _module(model, values)
+    start = _AS_IT_IS if import_step(case.passes) else _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
         return _file(finding, program, "".join(statements))
@@ -146,7 +146,7 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
     if not (fails or finding.kind == "invalid-ir") or config.options or config.disabled_passes:
         return Regression()
     number, _ = run_of(finding, model)
-    start = _AS_IT_IS if is_imported(case.passes) else _module(model, sources_source(model, case, number))
+    start = _AS_IT_IS if import_step(case.passes) else _module(model, sources_source(model, case, number))
 
     def written(body: str, program: str) -> str:
         return _file(finding, program, (start if program == script else _AS_IT_IS) + body)
@@ -161,15 +161,15 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
 
 def _other_program(case: Case) -> str:
     """Source of a program with which nothing is wrong, made in the same way."""
-    first = leading(case.passes)
-    if first and first[0] in IMPORT_STEPS:
-        return imported_program(_PLAIN, Case(model_text(_PLAIN)), first[0]).source
-    return _OTHER_LOSS if first else _OTHER_MODEL
+    step = import_step(case.passes)
+    if step is not None:
+        return imported_program(_PLAIN, Case(model_text(_PLAIN)), step).source
+    return _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
 
 
 def _right_program(case: Case, count: int, script: str) -> str:
     """Source of a program for which the step at a place, left out, is not missed: another one where it is an import."""
-    return _other_program(case) if is_imported(case.passes[count : count + 1]) else script
+    return _other_program(case) if import_step(case.passes[count : count + 1]) else script
 
 
 def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:

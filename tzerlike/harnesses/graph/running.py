@@ -14,6 +14,7 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.blame import with_blame
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
+from tzerlike.harnesses.graph.importing import Unimportable
 from tzerlike.harnesses.graph.makers import maker_of_failure
 from tzerlike.harnesses.graph.passes import suited
 from tzerlike.harnesses.graph.refusals import label_of
@@ -36,6 +37,9 @@ def run_case(
         module = building.module(model)
         channel.enter_stage(Stage.PASSES)
         built, blocks = building.build(module, case.passes, around)
+    except Unimportable as why:
+        refused = Rejection(Label.DOCUMENTED_REFUSAL.value)
+        return {"exit": Exit.REJECTED.value, "message": f"nothing to import: {why}", "rejection": refused.to_json()}
     except CompilerRefused as refusal:
         record = refusal.record() | {"stage": channel.stage().value, "pass": channel.pass_name()}
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
@@ -80,7 +84,7 @@ def _offences(building: Building) -> dict[str, Any]:
 
 def _rejection(building: Building, model: Model, message: str) -> Rejection:
     """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
-    label, bare = label_of(message, model), not building.case.passes
+    label, bare = label_of(message, model, building.channel.pass_name()), not building.case.passes
     if label is not Label.INTERNAL_ERROR:
         return Rejection(label.value, bare=bare)
     if bare:

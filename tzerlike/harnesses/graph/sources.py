@@ -15,7 +15,8 @@ from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import GRADIENT, is_imported, model_of
+from tzerlike.graph.steps import GRADIENT, import_step
+from tzerlike.graph.stored import model_of
 from tzerlike.graph.values import drawn_values, whole_range
 from tzerlike.harnesses.graph.passes import ADJOINT
 from tzerlike.systems import tvm_api
@@ -43,7 +44,7 @@ def result_source(case: Case, number: int, inputs: str) -> str:
     entry, place = tvm_api.ENTRY, f"[{number}]"
     if GRADIENT in case.passes:
         entry, place = ADJOINT, f"[1][{number - 1}]" if number else "[0]"
-    elif is_imported(case.passes) and len(model_of(case.ir).outputs) == 1:
+    elif import_step(case.passes) and len(model_of(case.ir).outputs) == 1:
         place = ""
     return f'relax.VirtualMachine(built, tvm.cpu())["{entry}"](*map(tvm.runtime.tensor, {inputs})){place}.numpy()'
 

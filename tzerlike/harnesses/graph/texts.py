@@ -20,7 +20,8 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.stored import GRADIENT, IMPORT_STEPS, is_imported, leading, model_of, noted_as
+from tzerlike.graph.steps import GRADIENT, import_step, noted_as
+from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.failing import shortest_source
@@ -192,10 +193,10 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
 
 def source_of_program(case: Case, model: Model) -> ModelSource | None:
     """Return source that makes the program which the passes of a case are given; None where there is none."""
-    first = leading(case.passes)
-    if first and first[0] in IMPORT_STEPS:
-        return imported_program(model, case, first[0])
-    return source_program(model, alone=GRADIENT in first)
+    step = import_step(case.passes)
+    if step is not None:
+        return imported_program(model, case, step)
+    return source_program(model, alone=GRADIENT in case.passes)
 
 
 def refusal_script(finding: Finding, model: Model) -> str:
@@ -238,11 +239,11 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     run_number, output = run_of(finding, model)
     values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
     held = [(n, drawn) for n, (drawn, one) in enumerate(values) if one.kind == "constant"]
-    constants = "" if is_imported(case.passes) else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
+    constants = "" if import_step(case.passes) else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
-        importer="".join(f"{line}\n" for line in ONNX_IMPORTS) if is_imported(case.passes) else "",
+        importer="".join(f"{line}\n" for line in ONNX_IMPORTS) if import_step(case.passes) else "",
         tirx=", tirx" if "tirx." in module else "",
         variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,

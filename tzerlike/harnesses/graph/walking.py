@@ -14,7 +14,8 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ran
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.graph.model import Model
-from tzerlike.graph.stored import leading, model_of
+from tzerlike.graph.steps import leading, noted_as
+from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.processes.channel import Channel
@@ -61,17 +62,17 @@ def _stepped(building: Building, model: Model, channel: Channel, stop: int | Non
     with target, tvm_passes.pass_context(case.config, []):
         for index, spec in enumerate(case.passes):
             if index == stop:
-                return _Step(index, spec.name, module, module).walk(count, Change.NONE, "")
-            channel.add_result({"at": index, "name": spec.name})
+                return _Step(index, noted_as(spec), module, module).walk(count, Change.NONE, "")
+            channel.add_result({"at": index, "name": noted_as(spec)})
             judge = PassJudge(spec, module, _EFFORT)
             try:
                 after = ask_compiler(partial(building.step(spec), module))
                 found = ask_compiler(lambda judge=judge, after=after: [*judge.offences(after)])  # type: ignore[misc]
             except CompilerRefused as refusal:
-                return _Step(index, spec.name, module, module).walk(count, Change.RAISED, refusal.message)
+                return _Step(index, noted_as(spec), module, module).walk(count, Change.RAISED, refusal.message)
             if found:
                 detail = f"{found[0].rule}: {found[0].where}"
-                return _Step(index, spec.name, module, after).walk(count, Change.ILL_FORMED, detail)
+                return _Step(index, noted_as(spec), module, after).walk(count, Change.ILL_FORMED, detail)
             module = after
     return None
 
@@ -88,7 +89,7 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
             found = ran(building, built, runs)
         except CompilerRefused as refusal:
             if length:
-                return Walk(count, Change.NONE, (case.passes[length - 1].name,), detail=refusal.message)
+                return Walk(count, Change.NONE, (noted_as(case.passes[length - 1]),), detail=refusal.message)
             name = channel.pass_name()
             return Walk(count, Change.RAISED, (name,) if name else (), detail=refusal.message)
         if found.ending.wrong:
@@ -97,12 +98,13 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
 
 
 def _wrong(building: Building, model: Model, length: int, found: Ran) -> Walk:
-    """What is wrong in front of all steps already, an operator or the planning of memory is known to be guilty of."""
+    """What is wrong in front of all passes already, an operator, its gradient or its import, or the planning of memory
+    is known to be guilty of."""
     passes = building.case.passes
-    if not length:
+    if length == len(leading(passes)):
         return Walk(len(passes), difference=found.difference)
     modules = [_behind(building, model, passes[:end]) for end in (length - 1, length)]
-    walk = _Step(length - 1, passes[length - 1].name, *modules).walk(len(passes), Change.RESULT, found.message)
+    walk = _Step(length - 1, noted_as(passes[length - 1]), *modules).walk(len(passes), Change.RESULT, found.message)
     return Walk(walk.passes, walk.change, walk.suspects, walk.index, walk.detail, found.difference, walk.diff)
 
 
