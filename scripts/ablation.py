@@ -45,7 +45,7 @@ ARMS = {
     "random_passes": "--pass-mode random",
     "no_passes": "--pass-mode none",
     "no_feedback": "--feedback none",
-    "any_entry": "--entry-choice uniform",
+    "small_entries": "--entry-choice adaptive",
     "general": "--mutators general",
     "naive": "@naive",
     "tvmfuzz": "@tvmfuzz",

@@ -158,7 +158,7 @@ def proposed(directory: CampaignDir, count: int, lane: Lane) -> list[Trial]:
     config = CampaignConfig.from_toml(directory.config)
     judging = Judging((), lane)
     search = Search(
-        config.seed, 0, config.n_max, config.pass_mode, config.mutator_choice, config.entry_choice, config.case_target
+        config.seed, 0, config.n_max, config.pass_mode, config.mutator_choice, HARNESS.entry_choice, config.case_target
     )
     try:
         tally = read_state(directory.worker_state(0))

@@ -208,7 +208,13 @@ def _parents(fuzzer: Fuzzer, steps: int) -> list[str | None]:
 
 
 @pytest.mark.parametrize(
-    ("options", "prefers"), [({}, True), ({"entry_choice": "uniform"}, False), ({"pass_mode": "paper"}, False)]
+    ("options", "prefers"),
+    [
+        ({"entry_choice": "adaptive"}, True),
+        ({}, False),
+        ({"entry_choice": "adaptive", "pass_mode": "paper"}, False),
+        ({"entry_choice": "adaptive", "feedback": False}, False),
+    ],
 )
 def test_entries_are_preferred_whose_mutations_found_something(
     make: Make, options: dict[str, Any], prefers: bool

@@ -160,7 +160,7 @@ class Search:
     n_max: int = 4
     pass_mode: str = "joint"
     mutator_choice: str = "adaptive"
-    entry_choice: str = "adaptive"
+    entry_choice: str = "uniform"
     target: str = "llvm"
     harness: str = TIR
     pairs_per_fork: int = 1

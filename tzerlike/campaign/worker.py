@@ -121,7 +121,7 @@ class Worker(ConfirmingWorker):
                 pass_mode=config.pass_mode,
                 feedback=config.feedback == "coverage",
                 mutator_choice=config.mutator_choice,
-                entry_choice=config.entry_choice,
+                entry_choice=programs.entry_choice if config.entry_choice == "auto" else config.entry_choice,
                 target=config.case_target,
                 harness=config.harness,
                 pairs_per_fork=config.pairs_per_fork,

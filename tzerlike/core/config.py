@@ -25,6 +25,7 @@ TARGETS = KINDS
 COVERAGE = ("auto", "breakpoint", "sancov", "none")
 PASS_MODES = ("joint", "random", "none", "paper")
 CHOICES = ("adaptive", "uniform")
+ENTRY_CHOICES = ("auto", *CHOICES)
 FEEDBACK = ("coverage", "none")
 UIS = ("rich", "plain", "none")
 
@@ -59,7 +60,7 @@ class CampaignConfig:
     mutators: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     mutator_choice: str = "adaptive"
-    entry_choice: str = "adaptive"
+    entry_choice: str = "auto"
     pass_mode: str = "joint"
     feedback: str = "coverage"
     oracles: tuple[str, ...] = DEFAULT_ORACLES
@@ -84,7 +85,7 @@ class CampaignConfig:
                 self.mutator_choice in CHOICES,
                 "one of " + ", ".join(CHOICES),
             ),
-            ("--entry-choice", self.entry_choice in CHOICES, "one of " + ", ".join(CHOICES)),
+            ("--entry-choice", self.entry_choice in ENTRY_CHOICES, "one of " + ", ".join(ENTRY_CHOICES)),
             ("--feedback", self.feedback in FEEDBACK, "one of " + ", ".join(FEEDBACK)),
             ("--oracles", bool(self.oracles), "at least one oracle"),
             ("--jobs", 1 <= self.jobs <= 256, "from 1 to 256"),

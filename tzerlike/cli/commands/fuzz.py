@@ -32,6 +32,7 @@ from tzerlike.core.config import (
     CHOICES,
     COVERAGE,
     DEFAULT_ORACLES,
+    ENTRY_CHOICES,
     FEEDBACK,
     PASS_MODES,
     TARGETS,
@@ -111,10 +112,11 @@ _GROUPS = {
 )
 @click.option(
     "--entry-choice",
-    type=click.Choice(CHOICES),
-    default="adaptive",
+    type=click.Choice(ENTRY_CHOICES),
+    default="auto",
     show_default=True,
-    help="Prefer small pairs whose mutations have found something, or draw all equally often.",
+    help="Prefer small corpus entries whose mutations have found something, or draw all equally often; auto: the "
+    "former for models, the latter for programs.",
 )
 @click.option(
     "--pass-mode",

@@ -126,6 +126,7 @@ class GraphHarness(CaseHarness):
 
     jobs = MappingProxyType({**proof.JOBS, WALK: walk_model})
 
+    entry_choice = "adaptive"
     reducing_share = 0.5
     """A candidate has less to build than a case, and one call of it is the rule."""
 
