@@ -578,3 +578,37 @@ def test_a_campaign_and_the_commands_on_its_findings(tzerlike: Command, tmp_path
     assert json.loads((one / "bisect.json").read_text())["change"] == "raised"
     assert tzerlike("report", one).stdout.startswith("# [Bug][Relax]")
     assert json.loads(tzerlike("triage", out, "--json").stdout)["groups"]
+
+
+CUDA = '{"arch": "sm_80", "kind": "cuda"}'
+
+
+@pytest.fixture
+def without_nvcc() -> None:
+    """TVM leaves its source as it is."""
+    tvm_build.compile_cuda_with(lambda source: b"")
+
+
+@pytest.mark.usefixtures("without_nvcc")
+def test_a_model_is_built_for_a_gpu_and_not_run() -> None:
+    case = replace(case_of(called("nn.softmax", floats(8, 33), axis=1)), target=CUDA)
+    seen = observed(case)
+    assert seen.exit is Exit.OK and seen.results == Results("unknown", "not-run")
+
+
+@pytest.mark.usefixtures("without_nvcc")
+def test_what_fails_on_a_gpu_is_found_there_with_a_test_that_shows_it(tmp_path: Path) -> None:
+    """The inverse hyperbolic sine of half precision has no code on one."""
+    model = _call("asinh", "float16", ((3,),))
+    case = replace(case_of(model, "relax.FoldConstant"), target=CUDA)
+    seen = observed(case)
+    assert seen.exit is Exit.REJECTED and "tirx.asinh" in seen.message
+    case = replace(case, passes=())
+    finding = judge_errors(case, observed(case))
+    assert finding is not None and finding.kind == "ice-on-valid"
+    assert {one.target for one in HARNESS.carried(cast("ForkExecutor", None), finding)} == {CUDA}
+    test = regression_test(finding, model, script_of_model(model), None)
+    for text, status in ((test.text, 1), (test.cured, 0)):
+        (tmp_path / "test_it.py").write_text(text)
+        run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
+        assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status, text

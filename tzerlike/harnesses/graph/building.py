@@ -111,8 +111,7 @@ class Building:
             if around is not None:
                 channel.enter_stage(Stage.BUILD)
             mode = "compiled" if COMPILED in passes else "bytecode"
-            chosen = _relax.get_pipeline(pipeline)
-            built = ask_compiler(lambda: _relax.build(module, target, relax_pipeline=chosen, exec_mode=mode))
+            built = ask_compiler(lambda: _relax.build(module, target, relax_pipeline=pipeline, exec_mode=mode))
         channel.note_pass("")
         return built, [after - before for before, after in pairwise(reached)]
 

@@ -79,10 +79,19 @@ class ModelSize:
         return {"calls": self.calls, "passes": self.passes, "elements": self.elements}
 
 
+def _usual_target(case: Case) -> str:
+    """The target of a case without options; that of a GPU needs one, its architecture."""
+    return _LLVM if kind_of_target(case.target) == _LLVM else case.target
+
+
 def _unusual(case: Case) -> int:
     """How much of a case's options is not the default, and how many of its passes have arguments that may go."""
     config, usual = case.config, ContextConfig()
-    chosen = (config.opt_level != usual.opt_level, config.pipeline != usual.pipeline, case.target != _LLVM)
+    chosen = (
+        config.opt_level != usual.opt_level,
+        config.pipeline != usual.pipeline,
+        case.target != _usual_target(case),
+    )
     argued = sum(one.name in PLAINER for one in case.passes)
     return len(config.options) + len(config.disabled_passes) + sum(chosen) + argued
 
@@ -97,8 +106,8 @@ def _plainer_passes(case: Case) -> Iterator[Attempt[Case]]:
 def _usual_checks(case: Case) -> Iterator[Attempt[Case]]:
     if case.config != ContextConfig():
         yield partial(replace, case, config=ContextConfig())
-    if case.target != _LLVM:
-        yield partial(replace, case, target=_LLVM)
+    if case.target != (usual := _usual_target(case)):
+        yield partial(replace, case, target=usual)
 
 
 def _of_models(propose: Callable[[Model], Iterator[Model]]) -> Reducer[Case]:
@@ -166,8 +175,6 @@ class GraphHarness(CaseHarness):
             return [], []
         if source != "builtin":
             raise UserError(f"--seeds {source}: models are generated; --harness graph works only with builtin")
-        if kind_of_target(target) != _LLVM:
-            raise UserError(f"--target {target}: models are built only for llvm")
         menu = Menu(list(ROWS.values()))
         drawn = (random_model(rng_for(0, "model", n), 1 + n % _LARGEST_SEED, menu, MODEL_LIMITS) for n in range(_SEEDS))
         named = ((f"model{n}", prepared(model, ROWS, 0)) for n, model in enumerate(drawn) if not oversized(model))
@@ -215,7 +222,9 @@ class GraphHarness(CaseHarness):
         if not model_of(finding.case.ir).disrupted and self.plain(executor, finding.case, printed=True):
             first = leading(finding.case.passes)
             for passes in SHIPPED:
-                yield replace(finding.case, passes=(*first, *passes), config=ContextConfig(), target=_LLVM)
+                yield replace(
+                    finding.case, passes=(*first, *passes), config=ContextConfig(), target=_usual_target(finding.case)
+                )
 
     def texts(
         self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase

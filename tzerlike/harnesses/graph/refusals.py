@@ -20,6 +20,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         r"only support \w+ and \w+ for now": "normalisations of a dtype that is yet to come",
         r"only support (NCHW|OIHW)": "gradients of windows with channels last",
         r"pattern name for a composite function should start with a compiler name": "patterns that are no compiler's",
+        r"expected 32 or 64 bits but got": "remainders of half precision on a GPU",
         r"Data type \S+ not supported for \w+ op": "tests for infinities and NaN in a dtype that has them",
     }
 )

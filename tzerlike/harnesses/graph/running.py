@@ -10,6 +10,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Rejection, Results
+from tzerlike.core.targets import kind_of_target
 from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.blame import with_blame
@@ -116,6 +117,9 @@ def _builds(building: Building, model: Model) -> bool:
 def _compared(building: Building, model: Model, built: Any) -> Results:
     channel = building.channel
     channel.enter_stage(Stage.INTERPRET)
+    if kind_of_target(building.case.target) != "llvm":
+        # What is built for a GPU is not run.
+        return Results("unknown", "not-run")
     if suited(building.case.passes, model) != building.case.passes:
         return Results("unknown", "no-meaning")
     runs = expected_runs(building, model)
