@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from tests.e2e.conftest import Command
-from tests.models import called, case_of, disagreements, floats, observed
+from tests.models import Drafted, called, case_of, disagreements, floats, observed
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
@@ -612,3 +612,14 @@ def test_what_fails_on_a_gpu_is_found_there_with_a_test_that_shows_it(tmp_path: 
         (tmp_path / "test_it.py").write_text(text)
         run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
         assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status, text
+
+
+@pytest.mark.parametrize("mark", ["function0", "closure0", "maker0"])
+def test_an_operator_is_blamed_inside_of_a_function(mark: str) -> None:
+    """TVM normalises float64 in single precision."""
+    draft = Drafted(Origin(TensorType((2, 3), "float64"), low=0.1), Origin(TensorType((3,), "float64"), low=0.1))
+    plain = draft.model(draft.call("negative", draft.call("nn.rms_norm", 0, 1, axes=(-1,), epsilon=1e-05)))
+    inside = tuple(msgspec.structs.replace(one, within=(mark,)) for one in plain.vertices)
+    for model in (plain, msgspec.structs.replace(plain, vertices=inside)):
+        seen = observed(case_of(model))
+        assert seen.results is not None and (seen.results.blame, seen.results.guilty) == ("both", "nn.rms_norm")

@@ -100,7 +100,9 @@ def _unless_errors_grow(results: Results, guilty: str) -> Results:
 def _of_operator(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge each call on what a build gave it. Where none is wrong by itself, errors have grown, and nobody is."""
     first = len(model.sources)
-    bare = msgspec.structs.replace(model, outputs=tuple(range(first, len(model.types()))))
+    # Not all that is computed in a function comes out of it, and a closure takes a pass of its own.
+    calls = tuple(msgspec.structs.replace(one, within=()) for one in model.vertices)
+    bare = msgspec.structs.replace(model, vertices=calls, outputs=tuple(range(first, len(model.types()))))
     built, _ = building.build(building.module(bare), (), pipeline=LOWERED_ONLY)
     for run in runs:
         found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
