@@ -202,21 +202,10 @@ def test_a_signal_saves_all_and_is_the_exit_status(
     entries = sum(len(read(p)["entries"]) for p in root.glob("workers/*/state.json"))
     assert entries >= read(root / "stats.json")["corpus"] > 5
     assert not list(root.rglob(".tmp-*"))
-    before, tried = read(root / "stats.json")["iterations"], _mutations(root)
+    before = read(root / "stats.json")["iterations"]
     done = tzerlike("fuzz", "--resume", "--iterations", str(before + 20), "--out", root, "--ui", "none")
     assert done.returncode == 0, done.stderr
     assert read(root / "stats.json")["iterations"] >= before + 20
-    assert all(_mutations(root).get(key, count) >= count for key, count in tried.items()) and any(tried.values())
-
-
-def _mutations(root: Path) -> dict[tuple[str, str], int]:
-    """How many mutations each entry of each worker has had."""
-    states = {path.parent.name: read(path) for path in root.glob("workers/*/state.json")}
-    return {
-        (worker, case_id): tried
-        for worker, state in states.items()
-        for (case_id, _), (tried, _) in zip(state["entries"], state["yields"], strict=True)
-    }
 
 
 def _handles(process: subprocess.Popen[str], number: signal.Signals) -> bool:

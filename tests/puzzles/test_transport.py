@@ -96,6 +96,10 @@ def test_a_shard_goes_on_with_what_it_got(nodes: tuple[list[CampaignDir], list[L
         : len(before.entries)
     ]
     assert after.problems == []
+    # What mutations of an entry found before counts on.
+    counted = list(zip(before.yields, after.yields, strict=False))
+    assert any(tried for (tried, _), _ in counted)
+    assert all(tried <= later and won <= found for (tried, won), (later, found) in counted)
 
 
 @pytest.mark.long
