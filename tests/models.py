@@ -43,10 +43,10 @@ class _Notes:
         return self._pass
 
 
-def observed(case: Case) -> Observation:
-    """What a child sees in a case, with all that it looks at for some oracle."""
+def observed(case: Case, effort: Effort = ALL) -> Observation:
+    """What a child sees in a case, with nearly all that it looks at for some oracle."""
     channel: Any = _Notes()
-    record = running.run_case(case, channel, ALONE, ALL, False)
+    record = running.run_case(case, channel, ALONE, effort, False)
     return Observation(
         Exit(record["exit"]),
         Stage(record.get("stage", channel.stage())),

@@ -56,7 +56,7 @@ def source_of(seed: Seed) -> str:
     def work() -> str:
         target = target_of(target_text("cuda"))
         with target:
-            (source,) = cuda_sources(build(bind_target(load_ir(seed.ir), target), target))
+            (source,) = cuda_sources(build(bind_target(load_ir(seed.ir), target), target).executable.mod)
         return source
 
     source, signal = in_child(work)

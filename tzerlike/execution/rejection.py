@@ -211,7 +211,7 @@ def _builds(case: Case, module: Any, channel: Channel, baseline: str) -> tuple[b
     try:
         watch = tvm_passes.PassWatch(channel.note_pass)
         built = Compilation(wanted, baseline_config(baseline), instruments=[watch]).build(module)
-        sources = ask_compiler(lambda: tvm_build.cuda_sources(built))
+        sources = ask_compiler(lambda: tvm_build.cuda_sources(built.executable.mod))
     except CompilerRefused:
         return False, []
     toolchain = find_cuda_toolchain() if sources else None

@@ -13,11 +13,10 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.core.observation import Exit, Stage
-from tzerlike.core.targets import arch_of_target, kind_of_target
+from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import Builds, compile_baseline, judge_builds
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
-from tzerlike.execution.cuda.source import SourceRefused, due, first_refusal, runs_confined
-from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
+from tzerlike.execution.cuda.offering import offer_sources
 from tzerlike.execution.offences import WATCHES, checks_due, offences_in
 from tzerlike.execution.rejection import label_rejection
 from tzerlike.passes.catalog import steps_of
@@ -53,7 +52,7 @@ def run_case(
         between = lambda: reached.append(around.blocks())  # noqa: E731
         built = Compilation(case.target, case.config, passes, watches, channel, between).build(module)
         if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
-            left = _offer_source(built, case, channel, around)
+            left = offer_sources(tvm_build.cuda_sources(built.executable.mod), case, channel, around)
     except CompilerRefused as refusal:
         record = refusal.record() | offences_in(looks)
         if Check.REJECTIONS in effort.checks and record["exit"] == Exit.REJECTED.value:
@@ -81,27 +80,6 @@ def run_case(
         record["results"] = judge_builds(entry, builds, *how, computed=computed).to_json()
     channel.enter_stage(Stage.DONE)
     return record
-
-
-def _offer_source(built: tvm_build.Built, case: Case, channel: Channel, around: RunContext) -> list[str]:
-    """Have the device source compiled where a compiler for it is at hand; CompilerRefused with its complaint.
-
-    Returns the sources that are to be compiled elsewhere, where the compiler is none for a confined child.
-    """
-    sources = tvm_build.cuda_sources(built)
-    toolchain = find_cuda_toolchain() if sources else None
-    if toolchain is None or not due(toolchain, sources, case.id, around.exploring):
-        return []
-    if not runs_confined(toolchain):
-        return sources
-    channel.enter_stage(Stage.COMPILE_DEVICE)
-    # It has all of the time for itself.
-    around.paced(True)
-    said = first_refusal(toolchain, sources, arch_of_target(case.target))
-    if said is not None:
-        raise CompilerRefused(SourceRefused(said))
-    around.paced(True)
-    return []
 
 
 def touch(case: Case) -> None:

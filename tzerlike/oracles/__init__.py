@@ -48,7 +48,7 @@ ORACLES: dict[str, Oracle] = {
     "primitives": Oracle(primitives.judge_primitives, probe=primitives.PROBE, harness=TIR),
     "metamorphic": Oracle(metamorphic.judge_metamorphic, probe=metamorphic.PROBE, harness=TIR),
     "model-results": Oracle(models.judge_results, frozenset({Check.RESULTS}), harness=GRAPH),
-    "model-errors": Oracle(models.judge_errors, frozenset({Check.REJECTIONS}), harness=GRAPH),
+    "model-errors": Oracle(models.judge_errors, frozenset({Check.REJECTIONS, Check.DEVICE_SOURCE}), harness=GRAPH),
     "model-form": Oracle(models.judge_form, frozenset({Check.TYPES}), harness=GRAPH, account=models.account_of_form),
     "model-types": Oracle(
         model_steps.judge_signatures,

@@ -154,9 +154,10 @@ def seconds_of_runs(built: Built, device: Any, arguments: Sequence[Any], runs: i
     return [float(value) for value in evaluator(*arguments).results]
 
 
-def cuda_sources(built: Built) -> list[str]:
-    """Return the CUDA source of each device module of what `build` returned; no CUDA compiler is asked for it."""
-    return [str(module.inspect_source()) for module in built.executable.mod.imports if module.kind == "cuda"]
+def cuda_sources(module: Any) -> list[str]:
+    """Return the CUDA source of each device module below one of TVM's runtime; no CUDA compiler is asked for it."""
+    own = [str(module.inspect_source())] if module.kind == "cuda" else []
+    return own + [source for below in module.imports for source in cuda_sources(below)]
 
 
 def compiled_main(built: Built) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Offence, Stage
 from tzerlike.core.results import Difference
-from tzerlike.core.targets import target_options
+from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.findings.repro import without_idle_imports
@@ -31,6 +31,7 @@ from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, complete
 from tzerlike.harnesses.graph.program import normalizing_source
 from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
+from tzerlike.harnesses.tir.script import nvrtc_source
 from tzerlike.passes.naming import short_name
 
 _TYPE_VARIABLE = re.compile(r'^\w+ = TypeVar\("\w+"\)\n', re.MULTILINE)
@@ -47,6 +48,14 @@ _RUN = """\
 inputs = [
 {inputs}]
 got = {result}
+"""
+
+_OFFERED = """\
+for device in built.mod.imports[0].imports:
+    log = nvrtc_log(device.inspect_source(), {arch})
+    if log is None:
+        pytest.skip("there is no NVRTC here")
+    assert not log, log
 """
 
 _LIMITED = "resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n"
@@ -111,6 +120,9 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     others = _other_program(case)
     if finding.kind == "oom":
         build = _LIMITED + build
+    if finding.observation.stage is Stage.COMPILE_DEVICE:
+        offered = _OFFERED.format(arch=python_source(arch_of_target(case.target)))
+        return Regression(written(start, build, offered), written(_AS_IT_IS, build, offered, program=others))
     if finding.kind in ("crash", "ice-on-valid", "oom"):
         return Regression(written(start, build), written(_AS_IT_IS, build, program=others))
     results = finding.observation.results
@@ -283,5 +295,9 @@ def _file(finding: Finding, script: str, body: str) -> str:
     if variables:
         taken.append("from typing import TypeVar")
     parts = [_TYPE_VARIABLE.sub("", program), body]
-    text = pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, taken, ["".join(variables)])
+    helpers = ""
+    if "nvrtc_log(" in body:
+        more, helpers = nvrtc_source()
+        taken += [*more, "import pytest"]
+    text = pytest_file(f"{name}_{PROBLEMS[finding.kind]}", parts, taken, [helpers, "".join(variables)])
     return without_idle_imports(text)

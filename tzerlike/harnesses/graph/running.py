@@ -11,6 +11,7 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.cuda.offering import offer_sources
 from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.blame import with_blame
@@ -22,7 +23,8 @@ from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.harnesses.graph.to_refuse import accepted_wrongly, without_words
 from tzerlike.passes.label import Label
 from tzerlike.processes.channel import Channel
-from tzerlike.processes.job import RunContext
+from tzerlike.processes.job import ALONE, RunContext
+from tzerlike.systems import tvm_build
 from tzerlike.systems.refusal import CompilerRefused
 
 
@@ -38,6 +40,8 @@ def run_case(
         module = building.module(model)
         channel.enter_stage(Stage.PASSES)
         built, blocks = building.build(module, case.passes, around)
+        if Check.DEVICE_SOURCE in effort.checks:
+            _offer(building, built, around)
     except Unimportable as why:
         refused = Rejection(Label.DOCUMENTED_REFUSAL.value)
         return {"exit": Exit.REJECTED.value, "message": f"nothing to import: {why}", "rejection": refused.to_json()}
@@ -54,6 +58,14 @@ def run_case(
         record["results"] = _compared(building, model, built).to_json()
     channel.enter_stage(Stage.DONE)
     return record
+
+
+def _offer(building: Building, built: Any, around: RunContext) -> None:
+    """Have the source for a GPU compiled where NVRTC is at hand; CompilerRefused with its complaint.
+
+    Another compiler is a program, which a child may not start.
+    """
+    offer_sources(tvm_build.cuda_sources(built.mod), building.case, building.channel, around)
 
 
 def _to_be_refused(building: Building, model: Model) -> dict[str, Any]:
@@ -90,7 +102,6 @@ def _rejection(building: Building, model: Model, message: str) -> Rejection:
         return Rejection(label.value, bare=bare)
     if bare:
         return Rejection(label.value, not building.offences, "defined", bare=True)
-    building.channel.enter_stage(Stage.BUILD_BASELINE)
     builds = _builds(building, model)
     return Rejection(label.value, not building.offences, "builds" if builds else "", bare=not builds)
 
@@ -107,8 +118,12 @@ def _maker(building: Building, model: Model, failing: str) -> dict[str, Any]:
 
 
 def _builds(building: Building, model: Model) -> bool:
+    of_source = building.channel.stage() is Stage.COMPILE_DEVICE
+    building.channel.enter_stage(Stage.BUILD_BASELINE)
     try:
-        building.build(building.module(model), ())
+        built, _ = building.build(building.module(model), ())
+        if of_source:
+            _offer(building, built, ALONE)
     except CompilerRefused:
         return False
     return True

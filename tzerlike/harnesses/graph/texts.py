@@ -10,7 +10,8 @@ import numpy as np
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
-from tzerlike.core.targets import target_options
+from tzerlike.core.observation import Stage
+from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
@@ -33,6 +34,7 @@ from tzerlike.harnesses.graph.program import ModelSource, in_short, source_progr
 from tzerlike.harnesses.graph.regression import applied_test, bare_test, regression_test
 from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import proved
+from tzerlike.harnesses.tir.script import nvrtc_source
 
 _HEAD = '''\
 """{title}
@@ -103,6 +105,17 @@ sys.exit(1)
 _BUILD = """\
 {steps}
     built = {build}
+"""
+
+_OFFERED = """\
+for device in built.mod.imports[0].imports:
+    log = nvrtc_log(device.inspect_source(), {arch!r})
+    if log is None:
+        print("cannot tell: there is no NVRTC here")
+        sys.exit(2)
+    if log:
+        sys.exit(log)
+print("the CUDA compiler takes the source: the bug does not show")
 """
 
 _BUILD_END = """\
@@ -240,16 +253,19 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
     held = [(n, drawn) for n, (drawn, one) in enumerate(values) if one.kind == "constant"]
     constants = "" if import_step(case.passes) else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
+    refused = finding.observation.stage is Stage.COMPILE_DEVICE
+    more, helpers = nvrtc_source() if refused else ([], "")
+    bfloat = any(one.type.dtype == "bfloat16" for one in model.sources)
     head = _HEAD.format(
         title=quotable(finding.title),
-        imports="import ml_dtypes" if any(one.type.dtype == "bfloat16" for one in model.sources) else "",
+        imports="\n".join([*(line for line in more if line != "import sys"), *["import ml_dtypes"] * bfloat]),
         importer="".join(f"{line}\n" for line in ONNX_IMPORTS) if import_step(case.passes) else "",
         tirx=", tirx" if "tirx." in module else "",
         variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,
         memory=limits.memory,
         limit=LIMIT,
-        module=module,
+        module=f"{helpers}\n\n{module}" if helpers else module,
         constants=f"CONSTANTS = {{\n{constants}}}\n" if constants else "",
         made='relax.transform.BindParams("main", CONSTANTS)(Module)' if constants else "Module",
         inputs=inputs_source(model, case, run_number),
@@ -266,6 +282,8 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
         build=build_source(case.passes, "module"),
     ).lstrip("\n")
     found = None if results is None else results.optimised.difference
+    if refused:
+        return head + build + _OFFERED.format(arch=arch_of_target(case.target))
     if finding.kind != "wrong-code":
         return head + build + _BUILD_END
     call = _CALL.format(result=result_source(case, output, "INPUTS"))
