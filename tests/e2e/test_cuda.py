@@ -105,7 +105,7 @@ REFUSES = "#!/bin/sh\necho 'kernels.cu(9): error: no operator + for half2'\nexit
 def run_with(nvcc: Path, case: Case, monkeypatch: pytest.MonkeyPatch, effort: Effort) -> Observation:
     """What becomes of a case on a machine whose CUDA compiler is the program `nvcc`."""
     toolchain = CudaToolchain(CudaCompiler.NVCC, nvcc)
-    for module in ("tzerlike.execution.stages", "tzerlike.execution.rejection", "tzerlike.execution.sources"):
+    for module in ("tzerlike.execution.cuda.offering", "tzerlike.execution.rejection", "tzerlike.execution.sources"):
         monkeypatch.setattr(f"{module}.find_cuda_toolchain", lambda: toolchain)
     with served(Lane.prepare(0, NoCoverage(), run_case, rejection.JOBS), Limits()) as executor:
         (seen,) = executor.run([case], count=False, effort=effort)
