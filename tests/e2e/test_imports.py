@@ -169,8 +169,9 @@ def test_what_is_not_imported_is_found_and_its_bundle_shows_that_without_tzerlik
     assert found is not None and found.kind == "ice-on-valid" and found.parts[0] == "FromOnnx"
     assert judge_errors(case, seen) is None
     assert {judge_imports(one, _observed(one)).signature for one in (case, case_of(EYE, OLD.name))} == {found.signature}  # type: ignore[union-attr]
-    program = source_of_program(case, EYE)
+    program = source_of_program(found, EYE)
     assert program is not None
+    assert "DecomposeOps" not in program.source, "that is behind what fails"
     test = applied_test(found, EYE, program.source)
     repro = repro_script(found, EYE, program.source, Limits(), None)
     for text, status in ((test.text, 1), (test.cured, 0), (repro, 1)):
@@ -220,7 +221,7 @@ def test_what_is_imported_wrongly_is_shown_by_the_repro_and_the_test_alone(witho
     seen = _observed(case)
     found = judge_imports(case, seen)
     assert found is not None and found.parts[:2] == ("both", "import of Softmax")
-    program, wrong = source_of_program(case, model), wrong_output(found, model)
+    program, wrong = source_of_program(found, model), wrong_output(found, model)
     assert program is not None
     test = regression_test(found, model, program.source, wrong)
     call = "\ntest_import_of_softmax_wrong_code()\n"

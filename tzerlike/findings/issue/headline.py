@@ -28,6 +28,8 @@ from tzerlike.findings.issue.wording import (
     unusual_block,
     unusual_dtype,
 )
+from tzerlike.findings.reduction import ROUGHLY
+from tzerlike.graph.steps import FROM_ONNX
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.models import called
@@ -40,10 +42,17 @@ REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 """What our question to a CUDA compiler has in front of its answer."""
 
 
+def _at_work(subject: Subject) -> str:
+    """What people call the step that was at work, an importer with the operators that it was given; "" for none."""
+    named = called(subject.seen.pass_name)
+    operators = called_operators(subject.script) if subject.seen.pass_name == FROM_ONNX else []
+    return f"{named} of {' and '.join(operators)}" if operators else named
+
+
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
     seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
-    place = account.place or called(seen.pass_name) or working_step(subject)
+    place = account.place or _at_work(subject) or working_step(subject)
     if account.headline:
         text = _of_text(account.headline, subject.script) if seen.stage is Stage.TEXT else account.headline
     elif kind == "wrong-code":
@@ -85,7 +94,9 @@ def headline(subject: Subject) -> str:
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
-    within = unusual_dtype(subject.script) if subject.case.harness == GRAPH else ""
+    # Of a model that may get smaller still, nobody knows whether its dtype matters.
+    matters = subject.case.harness == GRAPH and not subject.held.get(ROUGHLY)
+    within = unusual_dtype(subject.script) if matters else ""
     told = text.replace(" fails: ", f" fails{_on_operators(subject)}{within and f' in {within}'}: ", 1)
     named = title(
         label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
@@ -135,6 +146,8 @@ def _on_operators(subject: Subject) -> str:
     inner = next(iter(telling_names(subject.seen.backtrace)), "") if wordless else ""
     if wordless and (block := _on_block(subject)):
         return block
+    if subject.seen.pass_name == FROM_ONNX:
+        return ""
     if subject.case.harness == GRAPH:
         if makes_closures(subject.script):
             return " on a closure"

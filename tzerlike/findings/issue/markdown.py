@@ -59,6 +59,9 @@ _LOSSY = "TVM prints this program as below, but parsing that text does not give 
 
 _NOT_COMPILED = "The CUDA source that TVM generates does not compile:"
 
+_DIAGNOSTIC = re.compile(r"\n\s*The IR with diagnostic is:\n[\s\S]*?\n(?=Error message: )")
+"""The module that a ScheduleError prints between what failed and why."""
+
 _SCRIPT_BELOW = re.compile(r"\n\s*Error in pass: .*\nLocation \(TVMScript\):")
 """Where TVM goes on to print the module that a pass was given."""
 
@@ -201,7 +204,7 @@ def _actual(subject: Subject) -> list[str]:
             # Nobody raises that: it is what we ask after TVM is done.
             said, raises = compiler_words(said.partition(REFUSED_SOURCE)[2]), _NOT_COMPILED
         said = without_addresses(_SCRIPT_BELOW.split(said)[0])
-        lines = [raises, "", *fenced(cut(said, _MESSAGE_LINES))]
+        lines = [raises, "", *fenced(cut(_DIAGNOSTIC.sub("\n...\n", said), _MESSAGE_LINES))]
         if own := allocated_inside(said, subject.script):
             lines += ["", f"The block allocates {code(own)} itself, so its signature need not have it."]
         if lacks_memory(said):

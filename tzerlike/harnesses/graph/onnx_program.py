@@ -43,14 +43,19 @@ graph = helper.make_graph(
     outputs=[{outputs}],{constants}
 )
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {opset})], ir_version={version})
-Module = relax.transform.DecomposeOpsForInference()(from_onnx(model))"""
+Module = """
+
+_IMPORTED, _FOR_INFERENCE = "from_onnx(model)", "relax.transform.DecomposeOpsForInference()(from_onnx(model))"
 
 
-def imported_program(model: Model, case: Case, step: PassSpec) -> ModelSource:
-    """Return statements that define `Module`, with np, relax, and the names of ONNX_IMPORTS in scope."""
+def imported_program(model: Model, case: Case, step: PassSpec, *, alone: bool = False) -> ModelSource:
+    """Return statements that define `Module`, with np, relax, and the names of ONNX_IMPORTS in scope.
+
+    What is imported `alone` is not made ready for inference.
+    """
     ((_, values), *_) = values_of_runs(model, ROWS, case.input_seed)
     written = dict(zip((f"x{n}" for n in range(len(values))), sources_source(model, case), strict=True))
-    text = _source(file_of(model, values, step), written)
+    text = _source(file_of(model, values, step), written) + (_IMPORTED if alone else _FOR_INFERENCE)
     imports = "\n".join(("import numpy as np", ONNX_IMPORTS[0], *_OF_TVM))
     return ModelSource(text, without_idle_imports(f"{imports}\n\n{text}"))
 

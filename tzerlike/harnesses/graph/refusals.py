@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from tzerlike.graph.model import Model
-from tzerlike.graph.spec import ROWS
+from tzerlike.graph.spec import OPERATOR_ROWS, ROWS
 from tzerlike.graph.steps import FROM_ONNX
 from tzerlike.graph.symbols import has_inferred_shapes
 from tzerlike.passes.label import Label
@@ -57,11 +58,20 @@ def label_of(message: str, model: Model, culprit: str = "") -> Label:
         return Label.DOCUMENTED_REFUSAL
     varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
     of_extents = varies and any(words.search(message) for words in _ON_EXTENTS)
-    said = _ANY.search(message) or of_extents or _never_lowered(message) or not has_inferred_shapes(model, ROWS)
-    return Label.DOCUMENTED_REFUSAL if said else Label.INTERNAL_ERROR
-
-
-def _never_lowered(message: str) -> bool:
-    """Whether it is about an operator that TVM has no lowering for, whatever its inputs are."""
     found = _OFFENDING.search(message)
-    return found is not None and not tvm_api.has_attribute(f"relax.{found[1]}", _LEGALIZATION)
+    of_call = found is not None and not _has_lowering(found[1])
+    said = _ANY.search(message) or of_extents or of_call or not has_inferred_shapes(model, ROWS)
+    never = any(
+        not _has_lowering(ROWS[vertex.row].operator) for vertex in model.vertices if vertex.row in OPERATOR_ROWS
+    )
+    return Label.DOCUMENTED_REFUSAL if said or never else Label.INTERNAL_ERROR
+
+
+_DISPATCHED = frozenset({"argsort", "cumprod", "cumsum", "sort", "topk"})
+"""Operators that DispatchSortScan lowers."""
+
+
+@cache
+def _has_lowering(operator: str) -> bool:
+    """Whether TVM has a lowering for an operator, for some inputs at least: no build ends well of one without."""
+    return operator in _DISPATCHED or tvm_api.has_attribute(f"relax.{operator}", _LEGALIZATION)

@@ -7,7 +7,6 @@ import textwrap
 
 import numpy as np
 
-from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Stage
@@ -21,7 +20,7 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import GRADIENT, import_step, noted_as
+from tzerlike.graph.steps import FROM_ONNX, GRADIENT, import_step, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
@@ -179,7 +178,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         return Texts(f"{lines}\n", refusal_script(finding, model))
-    program = source_of_program(finding.case, model)
+    program = source_of_program(finding, model)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
@@ -204,11 +203,11 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     return Texts(f"{lines}\n\n{program.shown}\n", repro, text)
 
 
-def source_of_program(case: Case, model: Model) -> ModelSource | None:
+def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
     """Return source that makes the program which the passes of a case are given; None where there is none."""
-    step = import_step(case.passes)
+    case, step = finding.case, import_step(finding.case.passes)
     if step is not None:
-        return imported_program(model, case, step)
+        return imported_program(model, case, step, alone=finding.observation.culprit == FROM_ONNX)
     return source_program(model, alone=GRADIENT in case.passes)
 
 
