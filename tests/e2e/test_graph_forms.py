@@ -28,6 +28,7 @@ from tzerlike.harnesses.graph.building import Building
 from tzerlike.harnesses.graph.program import building_source, script_of_model, source_program
 from tzerlike.oracles.models import judge_errors, judge_results
 from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused
 
 ROW, CONDITION = TensorType((5,), "float32"), TensorType((), "bool")
 
@@ -216,8 +217,18 @@ def test_builds_of_models_with_forms_compute_what_numpy_does() -> None:
 
 
 def test_nobody_is_to_blame_where_a_build_for_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a closure that gives two tensors, for which TVM has no code; here one alone comes out."""
-    original = Building.outputs
+    """That of all calls at once, here; a closure keeps none of them from being looked at."""
+    original, build = Building.outputs, Building.build
     monkeypatch.setattr(Building, "outputs", lambda *taken: [one + 1 for one in original(*taken)])
-    results = observed(case_of(_closed("closure0"))).results
+    model = _closed("closure0")
+    results = observed(case_of(model)).results
+    assert results is not None and (results.blame, results.guilty) == ("both", "sin")
+
+    def refused(building: Building, module: Any, *others: Any, **more: Any) -> Any:
+        if len(module["main"].ret_ty.fields) > len(model.outputs):
+            raise CompilerRefused(ValueError("planted"))
+        return build(building, module, *others, **more)
+
+    monkeypatch.setattr(Building, "build", refused)
+    results = observed(case_of(model)).results
     assert results is not None and (results.blame, results.guilty) == ("both", "")
