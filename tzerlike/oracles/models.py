@@ -68,15 +68,26 @@ def error_of_model(case: Case, observation: Observation) -> Finding | None:
         return None
     if not (rejection.well_formed and rejection.support):
         return None
-    where = short_name(observation.culprit) or observation.stage.value
-    found = of_error(case, observation, (where,), message_template(observation.message))
-    said = nameless(message_template(_without_model(observation.message)))
+    where, message = short_name(observation.culprit) or observation.stage.value, _with_reason(observation.message)
+    found = of_error(case, observation, (where,), message_template(message))
+    said = nameless(message_template(_without_model(message)))
     gist, root = ((where, words, *found.bare[2:]) for words in (said, _without_tuples(said)))
     marks = tuple(_without_tuples(_without_model(mark)) for mark in found.marks)
     found = replace(found, gist=gist) if gist != found.bare else found
     if (root, marks) == (gist, found.marks):
         return found
     return replace(found, root=(*root, *(mark for mark in marks if mark not in root[1])))
+
+
+def _with_reason(message: str) -> str:
+    """A ScheduleError's primitive and reason in one line, which has a whole module between them."""
+    found = _SCHEDULE_ERROR.match(message)
+    return message if found is None else f"ScheduleError: {found[1]}: {found[2]}"
+
+
+_SCHEDULE_ERROR = re.compile(
+    r".*ScheduleError: An error occurred in the schedule primitive '(.*)'[\s\S]*\nError message: (.*)"
+)
 
 
 def _without_model(message: str) -> str:
