@@ -50,8 +50,8 @@ def test_of_a_schedule_that_cannot_be_made_a_report_says_why_without_the_module(
     assert "primitive 'bind'.\n...\nError message: it is no compact dataflow\n```" in text and "line 7" not in text
 
 
-@pytest.mark.parametrize(("roughly", "within"), [(True, ""), (False, " in float64")])
-def test_a_dtype_is_named_once_a_model_is_as_small_as_it_gets(roughly: bool, within: str) -> None:
+@pytest.mark.parametrize(("lines", "roughly", "within"), [(0, False, ""), (9, True, ""), (9, False, " in float64")])
+def test_a_dtype_is_named_once_a_model_is_as_small_as_it_gets(lines: int, roughly: bool, within: str) -> None:
     told = _subject("InternalError: Unresolved call", MODEL.format("median"), "")
-    told = replace(told, held={ROUGHLY: True} if roughly else {})
+    told = replace(told, original_lines=lines, held={ROUGHLY: True} if roughly else {})
     assert headline(told) == f"[Bug][Relax] Code generation fails on median{within}: Unresolved call"

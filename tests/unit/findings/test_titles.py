@@ -497,7 +497,7 @@ def test_numbers_that_are_close_are_told_in_as_many_digits_as_it_takes() -> None
 )
 def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, message: str, words: str) -> None:
     seen = Observation(Exit.REJECTED, Stage.PASSES, message, "relax.P")
-    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script=script)
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script=script, original_lines=9)
     assert headline(told).startswith(f"[Bug][Relax] {words}")
 
 

@@ -95,8 +95,8 @@ def headline(subject: Subject) -> str:
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
     # Of a model that may get smaller still, nobody knows whether its dtype matters.
-    matters = subject.case.harness == GRAPH and not subject.held.get(ROUGHLY)
-    within = unusual_dtype(subject.script) if matters else ""
+    reduced = subject.original_lines > 0 and not subject.held.get(ROUGHLY)
+    within = unusual_dtype(subject.script) if subject.case.harness == GRAPH and reduced else ""
     told = text.replace(" fails: ", f" fails{_on_operators(subject)}{within and f' in {within}'}: ", 1)
     named = title(
         label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
