@@ -17,14 +17,12 @@ import msgspec
 import pytest
 
 from tests.e2e.conftest import Command
-from tests.models import ALL, Drafted, called, case_of, disagreements, floats, observed
+from tests.models import Drafted, called, case_of, disagreements, floats, observed
 from tzerlike.core.case import Case, ContextConfig, PassSpec
-from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import ARBITRARY, Ending, Ran, Results
-from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.graph.evolve import MODEL_LIMITS
@@ -582,40 +580,6 @@ def test_a_campaign_and_the_commands_on_its_findings(tzerlike: Command, tmp_path
     assert json.loads(tzerlike("triage", out, "--json").stdout)["groups"]
 
 
-CUDA = '{"arch": "sm_80", "kind": "cuda"}'
-
-
-@pytest.fixture
-def without_nvcc() -> None:
-    """TVM leaves its source as it is."""
-    tvm_build.compile_cuda_with(lambda source: b"")
-
-
-@pytest.mark.usefixtures("without_nvcc")
-def test_a_model_is_built_for_a_gpu_and_not_run() -> None:
-    case = replace(case_of(called("nn.softmax", floats(8, 33), axis=1)), target=CUDA)
-    seen = observed(case)
-    assert seen.exit is Exit.OK and seen.results == Results("unknown", "not-run")
-
-
-@pytest.mark.usefixtures("without_nvcc")
-def test_what_fails_on_a_gpu_is_found_there_with_a_test_that_shows_it(tmp_path: Path) -> None:
-    """The inverse hyperbolic sine of half precision has no code on one."""
-    model = _call("asinh", "float16", ((3,),))
-    case = replace(case_of(model, "relax.FoldConstant"), target=CUDA)
-    seen = observed(case)
-    assert seen.exit is Exit.REJECTED and "tirx.asinh" in seen.message
-    case = replace(case, passes=())
-    finding = judge_errors(case, observed(case))
-    assert finding is not None and finding.kind == "ice-on-valid"
-    assert {one.target for one in HARNESS.carried(cast("ForkExecutor", None), finding)} == {CUDA}
-    test = regression_test(finding, model, script_of_model(model), None)
-    for text, status in ((test.text, 1), (test.cured, 0)):
-        (tmp_path / "test_it.py").write_text(text)
-        run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
-        assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status, text
-
-
 @pytest.mark.parametrize("mark", ["function0", "closure0", "maker0"])
 def test_an_operator_is_blamed_inside_of_a_function(mark: str) -> None:
     """TVM normalises float64 in single precision."""
@@ -625,29 +589,3 @@ def test_an_operator_is_blamed_inside_of_a_function(mark: str) -> None:
     for model in (plain, msgspec.structs.replace(plain, vertices=inside)):
         seen = observed(case_of(model))
         assert seen.results is not None and (seen.results.blame, seen.results.guilty) == ("both", "nn.rms_norm")
-
-
-@pytest.mark.skipif(find_cuda_toolchain() is None, reason="needs NVRTC (extra `cuda`)")
-@pytest.mark.usefixtures("without_nvcc")
-def test_source_for_a_gpu_that_nvrtc_refuses_is_found_with_a_test_that_shows_it(tmp_path: Path) -> None:
-    """TVM rounds half precision by a function that CUDA does not have."""
-    model = _call("round", "float16", ((3,),))
-    case = replace(case_of(model), target=CUDA)
-    sources = replace(ALL, checks=ALL.checks | {Check.DEVICE_SOURCE})
-    finding = judge_errors(case, observed(case, sources))
-    assert finding is not None and finding.observation.stage is Stage.COMPILE_DEVICE
-    assert "hnearbyint is undefined" in finding.observation.message
-    script = script_of_model(model)
-    test, repro = regression_test(finding, model, script, None), repro_script(finding, model, script, Limits(), None)
-    (tmp_path / "repro.py").write_text(repro)
-    (tmp_path / "test_it.py").write_text(test.text)
-    (tmp_path / "test_cured.py").write_text(test.cured)
-    runs = (("repro.py", 1), ("-m pytest -q -p no:cacheprovider test_it.py", 1), ("-m pytest -q test_cured.py", 0))
-    for words, status in runs:
-        run = [sys.executable, *words.split()]
-        done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
-        assert done.returncode == status and "skipped" not in done.stdout, (
-            words,
-            done.stdout[-800:],
-            done.stderr[-800:],
-        )

@@ -63,6 +63,7 @@ def judge_errors(case: Case, observation: Observation) -> Finding | None:
 
 
 def error_of_model(case: Case, observation: Observation) -> Finding | None:
+    """An internal error of TVM on a well-formed model that has only what TVM supports."""
     rejection = observation.rejection
     if observation.exit is not Exit.REJECTED or rejection is None or rejection.label != Label.INTERNAL_ERROR.value:
         return None
