@@ -180,6 +180,14 @@ MISCOMPILES: Mapping[str, Planted] = {
         "exp", called("exp", floats(3, 4, low=-1, high=1)),
         lambda x, emit, **_: R.astype(emit(R.exp(emit(R.astype(x, "float16")))), F32),
     ),
+    "taken-for-a-reshape": Planted(
+        "call_tir", called("call_tir:reshaped", floats(3, 4), shape=(4, 3), columns=True),
+        lambda kernel, taken, **_: R.reshape(taken[0], (4, 3)),
+    ),
+    "taken-for-elementwise": Planted(
+        "call_tir", called("call_tir:mirrored_sum", floats(3, 4), axis=0),
+        lambda kernel, taken, **_: R.add(taken[0], taken[0]),
+    ),
 }  # fmt: skip
 """Passes that change what a model computes."""
 
@@ -295,6 +303,10 @@ HARMLESS: Mapping[str, Planted] = {
         lambda x, emit, **_: R.concat(
             [emit(R.sqrt(emit(R.strided_slice(x, [0], [at], [at + 2])))) for at in (0, 2)], 0
         ),
+    ),
+    "kernel-as-operators": Planted(
+        "call_tir", called("call_tir:mirrored_sum", floats(3, 4), axis=0),
+        lambda kernel, taken, emit, **_: R.add(taken[0], emit(R.flip(taken[0], axis=0))),
     ),
 }  # fmt: skip
 """Passes that do not."""

@@ -54,7 +54,7 @@ def operators_of_tvm() -> list[str]:
 
 def relax_call(vertex: Vertex, inputs: Sequence[Any], **others: Any) -> Any:
     """Return the call of a vertex, with `others` for some of its attributes; what TVM raises where it refuses that."""
-    name = vertex.row.partition(":")[0]
+    name = vertex.operator
     maker = _MAKERS.get(name) or attrgetter(name)(_relax.op)
     attributes = {key: list(value) if isinstance(value, tuple) else value for key, value in vertex.attributes.items()}
     return maker(*inputs, **(attributes | others))
@@ -62,7 +62,7 @@ def relax_call(vertex: Vertex, inputs: Sequence[Any], **others: Any) -> Any:
 
 def call_source(vertex: Vertex, inputs: Sequence[str], **others: str) -> str:
     """Return source of the call of a vertex, as TVM's Python functions take it; `others` is that of some attributes."""
-    name = vertex.row.partition(":")[0]
+    name = vertex.operator
     attributes = {
         key: f'"{value}"' if isinstance(value, str) else repr(list(value) if isinstance(value, tuple) else value)
         for key, value in vertex.attributes.items()

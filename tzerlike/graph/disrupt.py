@@ -9,7 +9,7 @@ from typing import Any
 
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.solve import recognise
-from tzerlike.graph.spec.forms import ROWS as FORMS
+from tzerlike.graph.spec import OPERATOR_ROWS
 from tzerlike.graph.spec.language import ALL_DTYPES, Specification
 
 NUMBERS_TO_TRY = (-99, -1, 0, 1, 2, 99)
@@ -54,7 +54,7 @@ def disrupted(
 
 def disrupted_model(rng: Random, model: Model, rows: Mapping[str, Specification]) -> Model | None:
     """Return a model of one call of `model` that breaks its row in one place; None where the draw finds none."""
-    vertices = [vertex for vertex in model.vertices if rows[vertex.row] not in FORMS]
+    vertices = [vertex for vertex in model.vertices if vertex.row in OPERATOR_ROWS]
     if not vertices:
         return None
     kinds, vertex = model.types(), vertices[rng.randrange(len(vertices))]
@@ -74,7 +74,7 @@ def wrong_disruption(model: Model, rows: Mapping[str, Specification]) -> str:
         return "more than one call that is to be refused"
     (vertex,) = model.vertices
     row, count = rows.get(vertex.row), len(model.sources)
-    if row is None or row in FORMS:
+    if row is None or row.name not in OPERATOR_ROWS:
         return f"no operator {vertex.row}"
     if not vertex.attributes.keys() <= row.attributes.keys():
         return f"%{count}: attributes that {vertex.row} has not got"

@@ -22,7 +22,7 @@ from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.sound import oversized
-from tzerlike.graph.spec import ROWS, forms
+from tzerlike.graph.spec import ROWS, forms, kernels
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import with_those_of, with_variables
 
@@ -62,11 +62,15 @@ def _insert(model: Model, around: Surroundings) -> Model | None:
     return _inserted(model, into, dice, at, row)
 
 
-def _form(model: Model, around: Surroundings) -> Model | None:
-    """A tuple, a choice or a cast, in the same way."""
-    into, dice = _begun(around)
-    at, row = dice.below(len(model.vertices) + 1), forms.ROWS[dice.below(len(forms.ROWS))]
-    return _inserted(model, into, dice, at, row)
+def _of_rows(rows: Sequence[Specification]) -> Callable[[Model, Surroundings], Model | None]:
+    """A call of one of some rows, in the same way."""
+
+    def insert(model: Model, around: Surroundings) -> Model | None:
+        into, dice = _begun(around)
+        at, row = dice.below(len(model.vertices) + 1), rows[dice.below(len(rows))]
+        return _inserted(model, into, dice, at, row)
+
+    return insert
 
 
 def _inserted(model: Model, into: Rebuilding, dice: Dice, at: int, row: Specification) -> Model:
@@ -173,7 +177,8 @@ MODEL_MUTATORS: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {
     "types": _retype,
     "splice": _splice,
     "generate": _generate,
-    "form": _form,
+    "form": _of_rows(forms.ROWS),
+    "kernel": _of_rows(kernels.ROWS),
     "enclose": _enclose,
     "repeat": _repeat,
     "vary": _vary,

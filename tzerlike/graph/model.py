@@ -58,6 +58,9 @@ it takes, or such a one that another function makes and returns."""
 
 CLOSURES = ("closure", "maker")
 
+KERNEL = "call_tir"
+"""The operator that calls a function of tensor IR; a row has the name of the function behind a colon."""
+
 
 class Vertex(msgspec.Struct, frozen=True, omit_defaults=True):
     """A call of the operator that has the row `row`.
@@ -72,6 +75,16 @@ class Vertex(msgspec.Struct, frozen=True, omit_defaults=True):
     within: Annotated[tuple[Mark, ...], Meta(max_length=4)] = ()
     broken: Text = ""
     """What of the call breaks its row, of a model that is to be refused (tzerlike.graph.disrupt)."""
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it calls a function of tensor IR (tzerlike.graph.kernels)."""
+        return self.row.startswith(f"{KERNEL}:")
+
+    @property
+    def operator(self) -> str:
+        """What it calls: TVM's name of the operator, without `relax.`; of a kernel the row, which names it."""
+        return self.row if self.is_kernel else self.row.partition(":")[0]
 
 
 Small = Annotated[int, Meta(ge=0, le=64)]

@@ -67,7 +67,7 @@ def model_svg(model: Model) -> str:
     height = max(node.y + node.height for layer in layers for node in layer)
     nodes = [node for layer in layers for node in layer]
     edges = "".join(_edge(node, end) for node in nodes if node.lines for end in node.below)
-    calls = ", ".join(vertex.row.partition(":")[0] for vertex in model.vertices)
+    calls = ", ".join(vertex.operator for vertex in model.vertices)
     return (
         f'<svg class="model" width="{width:.0f}" height="{height + 2:.0f}" viewBox="0 0 {width:.0f} {height + 2:.0f}" '
         f'role="img" aria-label="{escape(f"The model as a graph: {calls}")}">'
@@ -85,7 +85,7 @@ def _nodes(model: Model) -> list[_Node]:
         attributes = ", ".join(f"{name}={value}" for name, value in vertex.attributes.items() if value is not None)
         within = f"in {'/'.join(vertex.within)}" if vertex.within else ""
         types = [str(kind) for kind in dict.fromkeys(vertex.outputs)]
-        lines = (vertex.row.partition(":")[0], *filter(None, (attributes, within)), ", ".join(types))
+        lines = (vertex.operator, *filter(None, (attributes, within)), ", ".join(types))
         node = _Node(tuple(map(_short, lines)), "call")
         for number in dict.fromkeys(vertex.inputs):
             _join(maker[number], node)

@@ -9,6 +9,7 @@ from typing import Any
 from tzerlike.core.untrusted import one_line
 from tzerlike.graph.bodies import Body, BodyItem, Branches, LocalFunction, SingleCall, body_of, content_of
 from tzerlike.graph.calls import OF_VARIABLES, relax_call
+from tzerlike.graph.kernel_call import kernel_call, known_shape
 from tzerlike.graph.model import CLOSURES, Model, Origin, TensorType, Vertex
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.systems import tvm_api
@@ -45,6 +46,15 @@ def relax_objection(module: Any) -> str:
     except CompilerRefused as refused:
         return one_line(str(refused.cause).strip(), _OBJECTION)
     return ""
+
+
+def same_type(one: Any, other: Any) -> bool:
+    """Whether two types are alike: but for the names of variables, or where 2 * n is written as n * 2."""
+    if tvm_api.structural_equal(one, other):
+        return True
+    check = getattr(_relax.analysis, "type_base_check", None) or _relax.analysis.struct_info_base_check
+    passed = _relax.analysis.BaseCheckResult.PASS
+    return bool(check(one, other) == passed and check(other, one) == passed)
 
 
 class _Writing:
@@ -128,6 +138,11 @@ class _Writing:
             return _parts(builder, builder.emit(_tuple(inputs, nested)), len(vertex.outputs), nested)
         if vertex.row == "match_cast":
             return [_cast(builder, inputs[0], to_variables=vertex.attributes["to"] == "variables")]
+        if vertex.is_kernel:
+            inputs = [one if known_shape(one) is not None else _cast_to_variables(builder, one) for one in inputs]
+            shape = (vertex.attributes | self._attributes(vertex)).get(SYMBOLIC_ATTRIBUTE, ())
+            made = kernel_call(vertex, inputs, shape, self._builder.add_func)
+            return _parts(builder, builder.emit(made), len(vertex.outputs))
         if vertex.row in OF_VARIABLES:
             inputs = [one if isinstance(one, _relax.Var) else builder.emit(one) for one in inputs]
         call = builder.emit(relax_call(vertex, inputs, **self._attributes(vertex)))
@@ -205,9 +220,14 @@ def _cast(builder: Any, tensor: Any, *, to_variables: bool) -> Any:
     """The same tensor, its type checked at run time, if so by way of one whose extents are variables."""
     kind = tvm_api.type_of(tensor)
     if to_variables and kind.ndim:
-        extents = [_variable(f"k{axis}") for axis in range(kind.ndim)]
-        tensor = builder.match_cast(tensor, _relax.TensorType(extents, kind.dtype))
+        tensor = _cast_to_variables(builder, tensor)
     return builder.match_cast(tensor, kind)
+
+
+def _cast_to_variables(builder: Any, tensor: Any) -> Any:
+    kind = tvm_api.type_of(tensor)
+    extents = [_variable(f"k{axis}") for axis in range(kind.ndim)]
+    return builder.match_cast(tensor, _relax.TensorType(extents, kind.dtype))
 
 
 def _tuple(inputs: Sequence[Any], nested: bool) -> Any:

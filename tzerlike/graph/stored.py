@@ -58,4 +58,4 @@ def operators_of(ir: str) -> tuple[str, ...]:
         model = read_model(ir)
     except (UserError, ValueError):
         return ()
-    return tuple(sorted({vertex.row.partition(":")[0] for vertex in model.vertices}))
+    return tuple(sorted({vertex.operator for vertex in model.vertices}))

@@ -17,11 +17,11 @@ from tzerlike.graph.backward import draw_producer, draws_backward
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.generate import USUAL_MANNER, Manner, random_model
 from tzerlike.graph.menu import Menu
-from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text, read_model
+from tzerlike.graph.model import KERNEL, Model, Origin, TensorType, Vertex, model_text, read_model
 from tzerlike.graph.novelty import Novelty
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call, output_types, plan_of, recognise
-from tzerlike.graph.spec import ROWS
+from tzerlike.graph.spec import ROWS, kernels
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.verify import wrong_vertex
 
@@ -88,6 +88,9 @@ def test_where_values_must_lie_somewhere_they_are_made() -> None:
 
 def test_every_row_is_reached() -> None:
     drawn = {vertex.row for seed in range(100) for vertex in random_model(Random(seed), 60, EVERY).vertices}
+    assert {name for name in ROWS if not name.startswith(KERNEL)} <= drawn
+    menus = (Menu([row]) for row in kernels.ROWS)
+    drawn |= {vertex.row for menu in menus for vertex in random_model(Random(0), 2, menu).vertices}
     assert drawn == set(ROWS)
 
 

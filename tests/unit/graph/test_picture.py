@@ -48,7 +48,7 @@ def test_each_call_is_in_a_box_of_its_own_within_the_picture(number: int) -> Non
         assert x + w < a or a + c < x or y + h < b or b + d < y
     named = [text.text for text in svg.iter(f"{_SVG}text") if text.attrib.get("class") == "name"]
     for vertex in model.vertices:
-        assert vertex.row.partition(":")[0] in named
+        assert vertex.operator in named
 
 
 def test_what_takes_a_tensor_is_below_what_gives_it_and_an_edge_ends_there() -> None:

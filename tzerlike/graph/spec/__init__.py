@@ -11,6 +11,7 @@ from tzerlike.graph.spec import (
     gradient,
     image,
     indexing,
+    kernels,
     linear_algebra,
     losses,
     manipulation,
@@ -37,5 +38,5 @@ _KINDS = (
 OPERATOR_ROWS: Mapping[str, Specification] = {row.name: row for kind in _KINDS for row in kind.ROWS}
 """The rows of operators by name."""
 
-ROWS: Mapping[str, Specification] = {**OPERATOR_ROWS, **{row.name: row for row in forms.ROWS}}
-"""All rows by name: operators, and what else models have."""
+ROWS: Mapping[str, Specification] = {**OPERATOR_ROWS, **{row.name: row for row in (*forms.ROWS, *kernels.ROWS)}}
+"""All rows by name: operators, functions of tensor IR, and what else models have."""

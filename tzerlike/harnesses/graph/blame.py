@@ -69,7 +69,7 @@ def _of_gradients(building: Building, model: Model, runs: Sequence[Run], results
     for vertex, alone, values in losses_of_calls(model, ROWS, run.sources):
         built, _ = building.build(building.module(alone, values), (GRADIENT,), pipeline=LOWERED_ONLY)
         if ran(building, built, [Run(alone, values, expected_results((GRADIENT,), alone, values))]).ending.wrong:
-            return replace(results, guilty=f"{GRADIENT_OF}{vertex.row.partition(':')[0]}")
+            return replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}")
     return _unless_errors_grow(results, GRADIENT.name)
 
 
@@ -107,7 +107,7 @@ def _of_operator(building: Building, model: Model, runs: Sequence[Run], results:
     for run in runs:
         found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
         if found:
-            return replace(results, guilty=found[0][0].row.partition(":")[0])
+            return replace(results, guilty=found[0][0].operator)
     return _of_planning(building, model, runs, results)
 
 

@@ -23,6 +23,7 @@ from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
 
 _NO_CALLS = {"tuple", "match_cast"}
+"""Rows that no function of TVM's makes in one call, beside kernels."""
 _WIDTH = 100
 
 
@@ -114,7 +115,8 @@ _IMPORTS = "from tvm import relax, tirx\n\n"
 def building_source(model: Model, *, alone: bool = False) -> str:
     """Return statements that build a model as `relax_module` does, "" for one that is more than a list of calls."""
     items = body_of(model).items
-    calls = [item for item in items if isinstance(item, SingleCall) and item.vertex.row not in _NO_CALLS]
+    single = (item for item in items if isinstance(item, SingleCall))
+    calls = [item for item in single if item.vertex.row not in _NO_CALLS and not item.vertex.is_kernel]
     if len(calls) < len(items) or any(one.kind != "input" for one in model.sources):
         return ""
     names = [f"x{number}" for number in range(len(model.types()))]

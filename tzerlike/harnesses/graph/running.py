@@ -71,7 +71,7 @@ def _offer(building: Building, built: Any, around: RunContext) -> None:
 def _to_be_refused(building: Building, model: Model) -> dict[str, Any]:
     """A call that breaks its row: what type inference says of it, and what a build does where that says nothing."""
     (vertex,) = model.vertices
-    operator, channel = vertex.row.partition(":")[0], building.channel
+    operator, channel = vertex.operator, building.channel
     try:
         module = building.module(model)
         said = accepted_wrongly(model, module)
