@@ -14,7 +14,7 @@ from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.reduction import ROUGHLY
-from tzerlike.graph.steps import FROM_ONNX, IMPORT_STEPS
+from tzerlike.graph import importers
 
 ONNX = 'graph = helper.make_graph([helper.make_node("{}", ["x0"], ["t0"])])\nModule = from_onnx(model)\n'
 MODEL = 'R.Tensor((3,), dtype="float64")\nR.{}(x0)\n'
@@ -27,7 +27,7 @@ def _subject(message: str, script: str, pass_name: str, *passes: PassSpec, stage
 
 
 def _imported(message: str, operator: str) -> Subject:
-    return _subject(message, ONNX.format(operator), FROM_ONNX, IMPORT_STEPS[0], stage=Stage.PASSES)
+    return _subject(message, ONNX.format(operator), importers.ONNX.name, importers.ONNX.steps[0], stage=Stage.PASSES)
 
 
 def test_an_import_is_named_with_the_operator_that_it_is_of() -> None:
