@@ -42,6 +42,8 @@ from tzerlike.findings.faults.bundle import read_fault
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.reduction.role import reduce_bundle
 from tzerlike.findings.retrial import retrial_of_compilation
+from tzerlike.graph.importers import TORCH
+from tzerlike.harnesses.graph.through_torch import load_torch
 from tzerlike.harnesses.tir.user_file import case_of_script
 from tzerlike.oracles import ORACLES, effort_for, examiner, judged, make_oracles, probes_for
 from tzerlike.oracles.examiner import examiner_of
@@ -246,6 +248,10 @@ ROLES: dict[str, Role] = {
 
 JOBS = {**examiner.JOBS, **{name: job for row in HARNESSES.values() for name, job in loaded(row).jobs.items()}}
 """What a runner's child can do besides taking cases."""
+
+
+LOADERS: dict[str, Callable[[], None]] = {TORCH.package: load_torch}
+"""What loads a package that only some oracles take, where it is there."""
 
 
 def run_case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -85,7 +86,9 @@ def through_torch(model: Model, constants: Mapping[int, Array], manner: Manner) 
 
 
 def load_torch() -> None:
-    """Import a small model, so that no child has to load PyTorch, and what it loads when it is used."""
+    """Import a small model, where PyTorch is there, so that no child has to load it, and what it loads when used."""
+    if importlib.util.find_spec(TORCH.package) is None:
+        return
     kind = TensorType((2, 2), "float32")
     calls = (Vertex("add", (0, 1), {}, (kind,)), Vertex("nn.softmax", (2,), {"axis": 1}, (kind,)))
     small = through_torch(Model((Origin(kind), Origin(kind)), calls, (3,)), {}, Manner(DECOMPOSED, 0))
