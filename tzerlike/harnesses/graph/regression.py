@@ -174,8 +174,9 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
 
 def _other_program(case: Case) -> str:
     """Source of a program with which nothing is wrong, made in the same way."""
-    if importer_in(case.passes):
-        return imported_program(_PLAIN, Case(model_text(_PLAIN), case.passes[:1])).source
+    if importer := importer_in(case.passes):
+        plainest = importer.plainest(importer.steps[0])
+        return imported_program(_PLAIN, Case(model_text(_PLAIN), (plainest,))).source
     return _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
 
 
