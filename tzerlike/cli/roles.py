@@ -97,6 +97,12 @@ def reduce(lane: Lane, runner: socket.socket, report: Report, params: dict[str, 
     reduce_bundle(bundle, _case_harness(bundle.stored.case), lane, runner, report, params)
 
 
+def bisect(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Bisect the bundle at `path`, and report whether it showed."""
+    bundle = read_bundle(Path(params["path"]))
+    bisect_bundle(bundle, _case_harness(bundle.stored.case), lane, runner, report, params)
+
+
 def _case_harness(case: Case) -> CaseHarness:
     harness = loaded(harness_named(case.harness))
     assert isinstance(harness, CaseHarness)
@@ -243,7 +249,7 @@ ROLES: dict[str, Role] = {
     "list-blocks": list_blocks,
     "repeat-fault": repeat_fault,
     "reduce": reduce,
-    "bisect": bisect_bundle,
+    "bisect": bisect,
 }
 
 JOBS = {**examiner.JOBS, **{name: job for row in HARNESSES.values() for name, job in loaded(row).jobs.items()}}

@@ -56,7 +56,8 @@ def test_a_model_is_a_module_that_holds_its_constants() -> None:
         "def forward(self, x0):",
         "x3 = torch.add(x0, self.x1)",
         "return x4, x0",
-        "program = torch.export.export(Model().eval(), (torch.zeros((2,), dtype=torch.float32),))",
+        "args = (torch.zeros((2,), dtype=torch.float32),)",
+        "program = torch.export.export(Model().eval(), args)",
     ):
         assert line in source
 

@@ -23,8 +23,8 @@ class Model(torch.nn.Module):
 {held}    def forward({taken}):
 {statements}        return {given}
 
-
-program = torch.export.export(Model().eval(), ({zeros}))
+args = ({zeros})
+program = torch.export.export(Model().eval(), args)
 """
 
 _HELD = """\
