@@ -172,11 +172,8 @@ def along(function: str, part: str = "", all_of: str = "") -> Form:
 
 
 def product(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
-    if axis is None:
-        return None if keepdims else _call("torch.prod", *call.names, **_in_dtype(call))
-    if len(axis) != 1:
-        return None
-    return _call("torch.prod", *call.names, axis[0], keepdims, **_in_dtype(call))
+    """TVM's importer knows no other than that of all elements."""
+    return None if axis is not None or keepdims else _call("torch.prod", *call.names, **_in_dtype(call))
 
 
 def extreme(function: str) -> Form:
@@ -338,12 +335,10 @@ def gathered_nd(call: TorchCall, batch_dims: int) -> str:
     return f"{data}[{', '.join(f'{places}[..., {n}]' for n in range(call.kinds[1].shape[-1]))}]"
 
 
-def scattered(call: TorchCall, axis: int, reduction: str) -> str:
+def scattered(call: TorchCall, axis: int, reduction: str) -> str | None:
+    """TVM's importer knows no scatter_reduce."""
     data, places, updates = call.names
-    if reduction == "update":
-        return _call("torch.scatter", data, axis, places, updates)
-    merge = {"add": '"sum"', "mul": '"prod"', "min": '"amin"', "max": '"amax"'}[reduction]
-    return _call("torch.scatter_reduce", data, axis, places, updates, merge)
+    return _call("torch.scatter", data, axis, places, updates) if reduction == "update" else None
 
 
 def put(call: TorchCall, accumulate: bool) -> str:
@@ -690,13 +685,13 @@ TORCH_FORMS: Mapping[str, tuple[Form, ...]] = {
     "nn.leakyrelu": (leaky_relu,), "nn.softplus": (softplus,), "clip": (clamped, clamped_twice, hardtanh),
     "astype": (cast_to,),
     **{f"{name}{form}": forms for form in ("", ":all") for name, forms in {
-        "sum": (summed,), "mean": (reduced("torch.mean"),), "prod": (product,),
-        "max": (along("torch.max", "[0]", "torch.max"), reduced("torch.amax")),
-        "min": (along("torch.min", "[0]", "torch.min"), reduced("torch.amin")),
+        "sum": (summed,), "mean": (reduced("torch.mean"),),
+        "max": (along("torch.max", "[0]", "torch.max"),),
         "variance": (reduced("torch.var", correction=0),),
         "std": (reduced("torch.std", correction=0), sample_std),
         "median": (median,), "argmax": (extreme("torch.argmax"),), "argmin": (extreme("torch.argmin"),),
     }.items()},
+    "min:all": (along("torch.min", "", "torch.min"),), "prod:all": (product,),
     "cumsum": (scanned("torch.cumsum"),), "cumprod": (scanned("torch.cumprod"),),
     "nn.softmax": (along_axis("torch.softmax"),), "nn.log_softmax": (along_axis("torch.log_softmax"),),
     **{name: (reshaped("reshape"), reshaped("view")) for name in ("reshape", "reshape:inferred")},
@@ -728,7 +723,7 @@ TORCH_FORMS: Mapping[str, tuple[Form, ...]] = {
     **{f"einsum:{one}": (einsum,) for one in
        ("ij,jk->ik", "bij,bjk->bik", "i,j->ij", "ij->ji", "ij->j", "i,i->", "bij,bik->bjk")},
     **{f"nn.conv{rank}d": (convolution, padded_convolution) for rank in (1, 2, 3)},
-    **{f"nn.conv{rank}d_transpose": (transposed_convolution,) for rank in (1, 2, 3)},
+    **{f"nn.conv{rank}d_transpose": (transposed_convolution,) for rank in (1, 2)},
     **{f"nn.max_pool{rank}d": (max_pool,) for rank in (1, 2, 3)}, "nn.max_pool2d:ceil": (max_pool,),
     **{f"nn.avg_pool{rank}d": (average_pool,) for rank in (1, 2)},
     "nn.avg_pool3d": (of_dtypes(average_pool, "float32", "float64"),),
