@@ -55,3 +55,21 @@ def test_a_dtype_is_named_once_a_model_is_as_small_as_it_gets(lines: int, roughl
     told = _subject("InternalError: Unresolved call", MODEL.format("median"), "")
     told = replace(told, original_lines=lines, held={ROUGHLY: True} if roughly else {})
     assert headline(told) == f"[Bug][Relax] Code generation fails on median{within}: Unresolved call"
+
+
+TORCH = """\
+class Model(torch.nn.Module):
+    def forward(self, x0):
+        x1 = torch.neg(x0)
+        x2 = torch.nn.functional.{}(x1)
+        return x2
+"""
+
+
+def test_an_import_of_pytorch_is_named_in_its_words() -> None:
+    importer = importers.TORCH
+    told = _subject("ValueError: no", TORCH.format("selu"), importer.name, importer.steps[0], stage=Stage.PASSES)
+    assert headline(told) == "[Bug][Relax] from_exported_program of selu fails: no"
+    text = report(told)
+    assert "TVM imports the model: `torch.export.export` accepts it, and TVM compiles the same model" in text
+    assert "`tvm.relax.frontend.torch.from_exported_program` raises:" in text and "* frontend:pytorch" in text
