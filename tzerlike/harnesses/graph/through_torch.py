@@ -26,8 +26,9 @@ from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.harnesses.graph.written import Unimportable, WrittenModel, telling_operators
 
 _HELPERS = frozenset({
-    "aten.alias", "aten._to_copy", "aten.clone", "aten.detach", "aten.expand", "aten.permute", "aten.reshape",
-    "aten.select", "aten.slice", "aten.squeeze", "aten.t", "aten.to", "aten.transpose", "aten.unsqueeze", "aten.view",
+    "aten.alias", "aten._to_copy", "aten.clone", "aten.detach", "aten.expand", "aten.pad", "aten.permute",
+    "aten.reshape", "aten.select", "aten.slice", "aten.squeeze", "aten.t", "aten.to", "aten.transpose",
+    "aten.unsqueeze", "aten.view",
 })  # fmt: skip
 """Operators that bring what others take or give into form."""
 
