@@ -27,13 +27,13 @@ from tzerlike.graph.exchange.onnx_file import imported_module, onnx_model, onnxr
 from tzerlike.graph.exchange.onnx_only import ONNX_CALLS
 from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
 from tzerlike.graph.generate import random_model
+from tzerlike.graph.importers import OPSETS
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call, recognise
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import OPSETS
 from tzerlike.graph.valid import valid_values
 from tzerlike.graph.values import drawn_values
 from tzerlike.systems import tvm_api

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,14 +214,21 @@ def lacks_of(build: str) -> Mapping[str, str]:
     return found
 
 
-def open_tvm(tvm: str = "", slots: int = 1, *, unconfined: bool = False, system: str = TVM.name) -> Client:
+def open_tvm(
+    tvm: str = "",
+    slots: int = 1,
+    *,
+    unconfined: bool = False,
+    system: str = TVM.name,
+    loads: Collection[str] = (),
+) -> Client:
     """Start a process with a build of a system, "" for the installed one; it ends with the context.
 
-    So many of its children, `slots`, can work at a time.
+    So many of its children, `slots`, can work at a time, and they find the packages `loads` loaded.
 
     UserError if the kernel cannot confine the cases, unless `unconfined`.
     """
-    return caller.open_client(slots, interpreter=tvm_of(tvm)[1], unconfined=unconfined, system=system)
+    return caller.open_client(slots, interpreter=tvm_of(tvm)[1], unconfined=unconfined, system=system, loads=loads)
 
 
 def judge(

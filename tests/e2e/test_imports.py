@@ -28,11 +28,12 @@ from tzerlike.findings.reduction.guilty import guilty_passes
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.exchange.onnx_file import onnx_model, onnx_objection, proto_of
 from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
+from tzerlike.graph.importers import ONNX, OPSETS
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, read_model
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import GRADIENT, IMPORT_STEPS, OPSETS, newest_of, opset_and_manner
+from tzerlike.graph.steps import GRADIENT, IMPORT_STEPS
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.importing import suitable_import
 from tzerlike.harnesses.graph.pairs import GraphPairs
@@ -45,7 +46,7 @@ from tzerlike.processes.forked import in_child
 
 pytest.importorskip("onnx", reason="needs the extra `onnx`")
 
-OLD, NEW = IMPORT_STEPS[0], newest_of(IMPORT_STEPS[0])
+OLD, NEW = ONNX.steps[0], ONNX.plainest(ONNX.steps[0])
 NOT_IN_SOME_OPSETS = "has unsupported type"
 """What the checker says of a dtype that an operator did not have yet; such a file is not imported."""
 
@@ -68,7 +69,7 @@ def test_each_form_is_accepted_by_the_checker_of_onnx_but_for_dtypes(name: str) 
         assert all(not one or NOT_IN_SOME_OPSETS in one for one in said), (model, said)
         accepted += said.count("")
     assert accepted
-    manners = {opset_and_manner(step)[1] for step in IMPORT_STEPS}
+    manners = {manner.form for manner in ONNX.manners.values()}
     assert manners >= {*range(len(ONNX_FORMS[name]))}, "a form that is never tried first"
 
 
@@ -138,7 +139,10 @@ def test_imports_take_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError) as refused:
         HARNESS.prepare({"oracles": ["model-imports"]})
-    assert str(refused.value) == "--oracles: model-imports needs onnx; install it with: pip install 'tzerlike[onnx]'"
+    assert str(refused.value) == (
+        "--oracles: model-imports needs onnx or torch; install it with: pip install 'tzerlike[onnx]' or pip install "
+        "'tzerlike[torch]'"
+    )
     with pytest.raises(UserError) as refused:
         HARNESS.require_fit(None, case_of(EYE, NEW.name))  # type: ignore[arg-type]
     assert str(refused.value).startswith("case.passes: relax.FromOnnx23_0 needs onnx")

@@ -11,8 +11,8 @@ import pytest
 
 from tests.models import called, case_of, floats, observed
 from tzerlike.core.observation import Observation
+from tzerlike.graph.importers import ONNX
 from tzerlike.graph.model import Model, Origin, TensorType
-from tzerlike.graph.steps import IMPORT_STEPS, newest_of
 from tzerlike.oracles import ORACLES, judged, make_oracles
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api
@@ -101,7 +101,7 @@ def _blamed(model: Model) -> list[tuple[str, ...]]:
     return [(one.kind, *one.parts[:2]) for several in found for one in several]
 
 
-_STEPS = IMPORT_STEPS[1], newest_of(IMPORT_STEPS[0])
+_STEPS = ONNX.steps[1], ONNX.plainest(ONNX.steps[0])
 
 
 @pytest.fixture

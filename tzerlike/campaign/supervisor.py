@@ -24,7 +24,7 @@ from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
 from tzerlike.core.storage import TEMPORARY, NoSpace, write_atomic, write_json, write_new
 from tzerlike.coverage.focus import Focus, write_focus
-from tzerlike.oracles import make_oracles
+from tzerlike.oracles import loads_for, make_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.caller import require_confinement
 from tzerlike.processes.client import Client, StartCancelled
@@ -180,6 +180,7 @@ class Supervisor:
             system=self.config.system,
             cancelled=self._unwanted,
             cores=self._cores,
+            loads=loads_for(self.config.oracles),
         )
         try:
             if starts:

@@ -42,6 +42,8 @@ from tzerlike.findings.faults.bundle import read_fault
 from tzerlike.findings.faults.limit import limited
 from tzerlike.findings.reduction.role import reduce_bundle
 from tzerlike.findings.retrial import retrial_of_compilation
+from tzerlike.graph.importers import TORCH
+from tzerlike.harnesses.graph.through_torch import load_torch
 from tzerlike.harnesses.tir.user_file import case_of_script
 from tzerlike.oracles import ORACLES, effort_for, examiner, judged, make_oracles, probes_for
 from tzerlike.oracles.examiner import examiner_of
@@ -93,6 +95,12 @@ def reduce(lane: Lane, runner: socket.socket, report: Report, params: dict[str, 
     """Reduce the bundle at `path`, and report what came of it."""
     bundle = read_bundle(Path(params["path"]))
     reduce_bundle(bundle, _case_harness(bundle.stored.case), lane, runner, report, params)
+
+
+def bisect(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
+    """Bisect the bundle at `path`, and report whether it showed."""
+    bundle = read_bundle(Path(params["path"]))
+    bisect_bundle(bundle, _case_harness(bundle.stored.case), lane, runner, report, params)
 
 
 def _case_harness(case: Case) -> CaseHarness:
@@ -241,11 +249,15 @@ ROLES: dict[str, Role] = {
     "list-blocks": list_blocks,
     "repeat-fault": repeat_fault,
     "reduce": reduce,
-    "bisect": bisect_bundle,
+    "bisect": bisect,
 }
 
 JOBS = {**examiner.JOBS, **{name: job for row in HARNESSES.values() for name, job in loaded(row).jobs.items()}}
 """What a runner's child can do besides taking cases."""
+
+
+LOADERS: dict[str, Callable[[], None]] = {TORCH.package: load_torch}
+"""What loads a package that only some oracles take, where it is there."""
 
 
 def run_case(

@@ -16,7 +16,7 @@ from tzerlike.core.untrusted import one_line
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle, read_bundle, read_other_bundle
 from tzerlike.findings.cases import harness_of
 from tzerlike.findings.faults.bundle import FaultBundle, is_fault, read_fault
-from tzerlike.oracles import make_oracles
+from tzerlike.oracles import loads_for, make_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
@@ -80,8 +80,19 @@ def replay_bundles(
 ) -> list[Replayed]:
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
     bundles = {path: _fault_in(path) if is_fault(path) else load_bundle(path) for path in paths}
-    with open_client(system=system_of(bundles.values())) as client:
+    with open_client(**start_for(bundles.values())) as client:
         return [replay_bundle(bundles[path], times, client) for path in counted(paths, steps)]
+
+
+def start_for(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> dict[str, Any]:
+    """What TVM is to be started with for bundles: their system, and what the oracles that found them load.
+
+    UserError where there are several systems.
+    """
+    found = list(bundles)
+    compilations = (one for one in found if isinstance(one, Bundle) and one.probe is None)
+    loads = frozenset().union(*(loads_for(oracles_of(one)) for one in compilations))
+    return {"system": system_of(found)} | ({"loads": loads} if loads else {})
 
 
 def system_of(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> str:

@@ -55,9 +55,8 @@ def manner_of(repro: str) -> str:
 
 def needed_by(script: str) -> str:
     """Return in words which packages a script of a bundle takes."""
-    return (
-        "only tvm, onnx and numpy" if re.search(r"^from onnx import ", script, re.MULTILINE) else "only tvm and numpy"
-    )
+    found = re.search(r"^(?:from|import) (onnx|torch)\b", script, re.MULTILINE)
+    return f"only tvm, {found[1]} and numpy" if found else "only tvm and numpy"
 
 
 def without_idle_imports(script: str) -> str:

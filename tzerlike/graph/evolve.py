@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from random import Random
 
 import msgspec
@@ -14,7 +13,6 @@ import msgspec
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.disrupt import disrupted_model
 from tzerlike.graph.enclose import enclosed, repeated
-from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.loss import drawn_loss
 from tzerlike.graph.menu import Menu
@@ -22,7 +20,7 @@ from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
 from tzerlike.graph.sound import oversized
-from tzerlike.graph.spec import ROWS, forms, kernels
+from tzerlike.graph.spec import forms, kernels
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import with_those_of, with_variables
 
@@ -37,7 +35,7 @@ _MOST_EXCHANGED = 6
 """Calls of a new model for an import: of more, one is likely to have no words in an opset."""
 
 _EXCHANGED_LIMITS = replace(MODEL_LIMITS, dtypes=("float32", "int64"))
-"""ONNX has operators for few of the other dtypes, and fewer in older opsets."""
+"""Importers take operators of few of the other dtypes, and ONNX of fewer in older opsets."""
 
 _REWIRED = 0.7
 """How often what follows an inserted call takes its result in place of what the call takes."""
@@ -53,6 +51,8 @@ class Surroundings:
     donor: Callable[[], Model]
     rules: frozenset[str] = frozenset()
     """The operators that there are gradients of."""
+    exchanges: Sequence[Menu] = ()
+    """What each importer can be given calls of."""
 
 
 def _insert(model: Model, around: Surroundings) -> Model | None:
@@ -204,17 +204,15 @@ LOSSES: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"loss": _
 
 
 def _exchange(model: Model, around: Surroundings) -> Model | None:
-    """A new model that ONNX has words for."""
-    return random_model(around.rng, around.rng.randint(1, _MOST_EXCHANGED), _exchangeable(), _EXCHANGED_LIMITS)
+    """A new model that an importer has words for."""
+    if not around.exchanges:
+        return None
+    menu = around.exchanges[0] if len(around.exchanges) == 1 else around.rng.choice(around.exchanges)
+    return random_model(around.rng, around.rng.randint(1, _MOST_EXCHANGED), menu, _EXCHANGED_LIMITS)
 
 
 EXCHANGES: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"exchange": _exchange}
 """What makes models that can be imported; only where an oracle asks for that."""
-
-
-@cache
-def _exchangeable() -> Menu:
-    return Menu([ROWS[name] for name in sorted(ONNX_FORMS)])
 
 
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:

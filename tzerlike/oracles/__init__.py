@@ -13,6 +13,7 @@ from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding, Signed
 from tzerlike.core.observation import Exit, Observation
+from tzerlike.graph.importers import TORCH
 from tzerlike.oracles import (
     crash,
     metamorphic,
@@ -60,7 +61,12 @@ ORACLES: dict[str, Oracle] = {
     "model-text": Oracle(model_steps.judge_texts, harness=GRAPH, account=model_steps.account_of_text),
     "model-refusals": Oracle(model_refusals.judge_refusals, harness=GRAPH, account=model_refusals.account_of_refusal),
     "model-gradients": Oracle(model_gradients.judge_gradients, frozenset({Check.RESULTS}), harness=GRAPH),
-    "model-imports": Oracle(model_imports.judge_imports, frozenset({Check.RESULTS, Check.REJECTIONS}), harness=GRAPH),
+    "model-imports": Oracle(
+        model_imports.judge_imports,
+        frozenset({Check.RESULTS, Check.REJECTIONS}),
+        harness=GRAPH,
+        loads=frozenset({TORCH.package}),
+    ),
     "model-modes": Oracle(model_steps.judge_modes, frozenset({Check.RESULTS}), harness=GRAPH),
     "proof": Oracle(judge_proof, harness="arith"),
 }
@@ -114,6 +120,11 @@ def judged(judges: Sequence[Judge], case: Case, seen: Observation) -> list[Findi
 def effort_for(names: Sequence[str], baseline: str = "") -> Effort:
     """Return the effort that the named oracles take, compared with a baseline; UserError as make_oracles."""
     return Effort(frozenset().union(*(oracle.needs for oracle in _named(names))), baseline=baseline)
+
+
+def loads_for(names: Sequence[str]) -> frozenset[str]:
+    """Return the packages that children are to find loaded for the named oracles; UserError as make_oracles."""
+    return frozenset().union(*(oracle.loads for oracle in _named(names)))
 
 
 def probes_for(names: Sequence[str]) -> tuple[Probe, ...]:

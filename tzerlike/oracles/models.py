@@ -13,7 +13,8 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
-from tzerlike.graph.steps import COMPILED, FROM_ONNX, blames_gradients, blames_import
+from tzerlike.graph.importers import importer_named
+from tzerlike.graph.steps import COMPILED, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -59,7 +60,7 @@ def wrong_results(case: Case, observation: Observation) -> Finding | None:
 def judge_errors(case: Case, observation: Observation) -> Finding | None:
     """Return the ice-on-valid finding of a model that was refused although it builds without its passes, or has
     none; an import that fails is for another oracle."""
-    return None if observation.culprit == FROM_ONNX else error_of_model(case, observation)
+    return None if importer_named(observation.culprit) else error_of_model(case, observation)
 
 
 def error_of_model(case: Case, observation: Observation) -> Finding | None:
@@ -113,17 +114,18 @@ def judge_form(case: Case, observation: Observation) -> Finding | None:
 
 def called(name: str) -> str:
     """Return what people call a pass, or the import of a model."""
-    return "from_onnx" if name == FROM_ONNX else short_name(name)
+    importer = importer_named(name)
+    return short_name(name) if importer is None else importer.function
 
 
 def account_of_form(found: Offence) -> Account:
-    why = "" if found.where == _UNTOLD else found.where
+    why, imported = "" if found.where == _UNTOLD else found.where, blames_import(found.pass_name)
     return Account(
         headline=f"{called(found.pass_name)} leaves an ill-formed module" + (f": {why}" if why else ""),
         expected="What is imported is well-formed."
-        if blames_import(found.pass_name)
+        if imported
         else "After a pass, a well-formed module is still well-formed.",
-        place=called(found.pass_name) if blames_import(found.pass_name) else found.pass_name,
+        place=called(found.pass_name) if imported else found.pass_name,
         actual=f"leaves a module that Relax's verifier (`relax.analysis`) rejects{':' if why else '.'}",
         quoted=why,
     )

@@ -64,7 +64,8 @@ class Oracle:
     """An oracle; `needs` is what the child that takes a case has to look at for it.
 
     `harness` is the one whose cases it understands, "" where it understands any. `account` is what a report says of
-    the offence that a finding of invalid IR is about, whose first part is the oracle's name.
+    the offence that a finding of invalid IR is about, whose first part is the oracle's name. `loads` are packages that
+    its children are to find loaded (LOADERS in tzerlike.cli.roles).
     """
 
     judge: Judge
@@ -72,3 +73,4 @@ class Oracle:
     probe: Probe | None = None
     harness: str = ""
     account: Callable[[Offence], Account] | None = None
+    loads: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,8 +94,9 @@ def open_client(
     *,
     unconfined: bool = False,
     system: str = TVM.name,
+    loads: Collection[str] = (),
 ) -> Client:
-    """Start a zygote of a system, in this interpreter or in another one.
+    """Start a zygote of a system, in this interpreter or in another one, with some packages loaded.
 
     UserError where children cannot be confined, unless `unconfined`: whoever wrote the case could do anything.
     """
@@ -106,6 +107,7 @@ def open_client(
         environment=zygote_environment(interpreter),
         python=None if interpreter is None else interpreter.python,
         system=system,
+        loads=loads,
     )
     try:
         if not unconfined:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -69,8 +69,10 @@ class Client:
     `environment` is the environment variables that workers get, and all that they get; the zygote and the children that
     take cases see none that differ from caller to caller. `python` is the interpreter that all run in, and `system` the
     name of the compiler that they load there. What is forked for a slot is held to its core of `cores`, if there are
-    any. UserError where this interpreter's TVM cannot work; StartCancelled when
-    `cancelled` says so before the zygote is ready, ZygoteEnded when it dies before.
+    any. Children find the packages `loads` loaded, where those are there.
+
+    UserError where this interpreter's TVM cannot work; StartCancelled when `cancelled` says so before the zygote is
+    ready, ZygoteEnded when it dies before.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Client:
         system: str = TVM.name,
         cancelled: Cancelled = _never,
         cores: Sequence[int] = (),
+        loads: Collection[str] = (),
     ) -> None:
         self._cores = cores
         if python is None and system == TVM.name:
@@ -98,7 +101,9 @@ class Client:
         for last in (False, True):
             self._start(command, fixed_environment(environment), cancelled)
             try:
-                order = {"slots": slots, "coverage": coverage, "last": int(last), "system": system}
+                order: dict[str, Any] = {"slots": slots, "coverage": coverage, "last": int(last), "system": system}
+                if loads:
+                    order["loads"] = sorted(loads)
                 self._send(order, os.open(cache_dir, os.O_RDONLY | os.O_DIRECTORY), _sheet({"restore": restored}))
                 answer = self._expect("ready", cancelled)
             except BaseException:

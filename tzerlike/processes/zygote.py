@@ -55,12 +55,13 @@ _ROLES = "tzerlike.cli.roles"
 class Roles(Protocol):
     """That module: `ROLES` by name for workers, `run_case` and `JOBS` for the children of their runners.
 
-    `SYSTEM` is the compiler under test.
+    `SYSTEM` is the compiler under test, and `LOADERS` have what loads a package that only some children take, by name.
     """
 
     SYSTEM: System
     ROLES: Mapping[str, Callable[..., None]]
     JOBS: Mapping[str, Job]
+    LOADERS: Mapping[str, Callable[[], None]]
     run_case: RunCase
 
     def compiler_libraries(self) -> tuple[Path, ...]: ...
@@ -167,6 +168,8 @@ class _Zygote:
         self.coverage = open_coverage(backend, libraries, slots=slots, cache_dir=Path(), prefix=sources)
         os.chdir("/")
         prelude = roles.warm_up(Channel())
+        for package in order.get("loads", ()):
+            roles.LOADERS[package]()
         self.unconfined = why_unconfined()
         self.lanes = [
             Lane.prepare(slot, self.coverage, roles.run_case, roles.JOBS, prelude, not self.unconfined)
@@ -388,7 +391,7 @@ def _read(sheet: int) -> dict[str, Any]:
 def _wrote_byte_code(since: int) -> bool:
     """Whether byte code of a loaded module is newer than `since`, in nanoseconds: then this process compiled it."""
     files = (getattr(module, "__cached__", None) for module in list(sys.modules.values()))
-    return any(file and os.path.exists(file) and os.stat(file).st_mtime_ns >= since for file in files)
+    return any(isinstance(file, str) and os.path.exists(file) and os.stat(file).st_mtime_ns >= since for file in files)
 
 
 def _randomised() -> bool:

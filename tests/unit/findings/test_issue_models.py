@@ -14,7 +14,7 @@ from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.reduction import ROUGHLY
-from tzerlike.graph.steps import FROM_ONNX, IMPORT_STEPS
+from tzerlike.graph import importers
 
 ONNX = 'graph = helper.make_graph([helper.make_node("{}", ["x0"], ["t0"])])\nModule = from_onnx(model)\n'
 MODEL = 'R.Tensor((3,), dtype="float64")\nR.{}(x0)\n'
@@ -27,7 +27,7 @@ def _subject(message: str, script: str, pass_name: str, *passes: PassSpec, stage
 
 
 def _imported(message: str, operator: str) -> Subject:
-    return _subject(message, ONNX.format(operator), FROM_ONNX, IMPORT_STEPS[0], stage=Stage.PASSES)
+    return _subject(message, ONNX.format(operator), importers.ONNX.name, importers.ONNX.steps[0], stage=Stage.PASSES)
 
 
 def test_an_import_is_named_with_the_operator_that_it_is_of() -> None:
@@ -55,3 +55,21 @@ def test_a_dtype_is_named_once_a_model_is_as_small_as_it_gets(lines: int, roughl
     told = _subject("InternalError: Unresolved call", MODEL.format("median"), "")
     told = replace(told, original_lines=lines, held={ROUGHLY: True} if roughly else {})
     assert headline(told) == f"[Bug][Relax] Code generation fails on median{within}: Unresolved call"
+
+
+TORCH = """\
+class Model(torch.nn.Module):
+    def forward(self, x0):
+        x1 = torch.neg(x0)
+        x2 = torch.nn.functional.{}(x1)
+        return x2
+"""
+
+
+def test_an_import_of_pytorch_is_named_in_its_words() -> None:
+    importer = importers.TORCH
+    told = _subject("ValueError: no", TORCH.format("selu"), importer.name, importer.steps[0], stage=Stage.PASSES)
+    assert headline(told) == "[Bug][Relax] from_exported_program of selu fails: no"
+    text = report(told)
+    assert "TVM imports the model: `torch.export.export` accepts it, and TVM compiles the same model" in text
+    assert "`tvm.relax.frontend.torch.from_exported_program` raises:" in text and "* frontend:pytorch" in text

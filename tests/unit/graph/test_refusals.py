@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.models import called, floats
+from tzerlike.graph.importers import ONNX
 from tzerlike.graph.model import Model
-from tzerlike.graph.steps import FROM_ONNX
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
 
@@ -42,10 +42,11 @@ def test_of_an_operator_without_a_lowering_no_build_ends_well() -> None:
     [
         ("OpNotImplemented: The following operators are not supported for frontend ONNX: Foo", True),
         ("NotImplementedError: opset version 9", True),
+        ("AssertionError: Unsupported function types ['amax.default']", True),
         ("ValueError: dtype mismatch between input (float32) and attribute (7)", False),
     ],
 )
 def test_an_importer_may_say_that_it_lacks_something(message: str, refuses: bool) -> None:
     expected = Label.DOCUMENTED_REFUSAL if refuses else Label.INTERNAL_ERROR
-    assert label_of(message, EMPTY, FROM_ONNX) is expected
+    assert label_of(message, EMPTY, ONNX.name) is expected
     assert label_of(message, EMPTY) is Label.INTERNAL_ERROR

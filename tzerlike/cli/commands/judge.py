@@ -27,6 +27,7 @@ from tzerlike.findings.faults.bundle import FaultBundle
 from tzerlike.findings.reduction.place import is_bundle
 from tzerlike.findings.versions.history import History, Word, found_on, histories
 from tzerlike.findings.versions.host import Guest
+from tzerlike.oracles import loads_for
 from tzerlike.processes.caller import zygote_environment
 
 
@@ -91,7 +92,8 @@ def run(
         out=out,
         text_only=text_only,
     )
-    opened = partial(open_tvm, tvm, unconfined=unconfined, system=system)
+    loads = loads_for(comma_separated(oracles))
+    opened = partial(open_tvm, tvm, unconfined=unconfined, system=system, loads=loads)
     if not watch:
         judgement = judged(client=opened)
         _say(judgement, out, as_json)

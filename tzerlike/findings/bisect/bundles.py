@@ -11,7 +11,7 @@ from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.refresh import refresh_report
-from tzerlike.findings.replay import load_bundle, oracles_of, system_of
+from tzerlike.findings.replay import load_bundle, oracles_of, start_for
 from tzerlike.plugins import harness_named
 from tzerlike.processes.client import Client
 
@@ -47,7 +47,7 @@ def bisect_bundles(
     """
     bundles = {path: _compilation(path) for path in paths}
     results = []
-    with open_client(system=system_of(filter(None, bundles.values()))) as client:
+    with open_client(**start_for(filter(None, bundles.values()))) as client:
         for path in counted(paths, steps):
             bundle = bundles[path]
             result = Bisected(path, "not a finding of a compilation") if bundle is None else _bisected(bundle, client)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tzerlike.core.case import TIR, Case
@@ -16,25 +15,34 @@ from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.localise import first_fault, to_blame
 from tzerlike.execution.diagnosis.walk import Change, Walk
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.execution.fitness import require_fit
 from tzerlike.findings.bundles.bisection import Bisection, Build, write_bisection
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
+from tzerlike.findings.programs import Programs
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles import effort_for, judged, make_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.lane import Lane, Report
 
 
-def bisect_bundle(lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]) -> None:
-    """Find the culprit pass of the bundle at `path`, of its reduced case if it has one, and write its bisect.json.
+def bisect_bundle(
+    whole: Bundle, programs: Programs, lane: Lane, runner: socket.socket, report: Report, params: dict[str, Any]
+) -> None:
+    """Find the culprit pass of a bundle, of its reduced case if it has one, and write its bisect.json.
 
     Reports whether the finding showed; nothing is written where it did not. A bundle's signature names the pass that
-    was guilty when it was written, so any finding of its kind will do.
+    was guilty when it was written, so any finding of its kind will do. UserError where its case cannot be judged here.
     """
-    whole = read_bundle(Path(params["path"]))
     executor = ForkExecutor(lane, runner, whole.limits, effort_for(params["oracles"], whole.baseline))
+    bundle = _smallest(whole)
+    programs.require_fit(executor, bundle.stored.case, str(bundle.path.resolve() / "inputs.npz"))
     shows, seen = bisect_by(executor, whole, params["oracles"])
     report({"event": "bisected", "shows": shows, "why": seen.results.not_run if seen.results is not None else ""})
+
+
+def _smallest(whole: Bundle) -> Bundle:
+    """The reduced bundle in a bundle if there is one, else itself."""
+    reduced = reduced_in(whole.path)
+    return whole if reduced is None else read_bundle(reduced)
 
 
 def has_culprit(bundle: Bundle) -> bool:
@@ -49,12 +57,9 @@ def has_culprit(bundle: Bundle) -> bool:
 
 def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> tuple[bool, Observation]:
     """Bisect a bundle as `bisect_bundle` does; returns whether it showed, and what was seen."""
-    kind, reduced = whole.kind, reduced_in(whole.path)
-    bundle = whole if reduced is None else read_bundle(reduced)
+    kind, bundle = whole.kind, _smallest(whole)
     case = bundle.stored.case
     effort = replace(executor.effort, inputs=str(bundle.path.resolve() / "inputs.npz"))
-    if case.harness == TIR:
-        require_fit(executor.call, case, effort.inputs)
     judges = make_oracles(oracles)
 
     def run(other: Case) -> Observation:
@@ -85,7 +90,7 @@ def bisect_by(executor: ForkExecutor, whole: Bundle, oracles: Sequence[str]) -> 
         found = bisection(whole.signature, seen, walk)
         if found.guilty == CODE_GENERATION and kind != "wrong-code":
             found = replace(found, guilty=_first_of_prefix(at_fault, faulty) or CODE_GENERATION)
-        found = replace(found, build=build, reduced=reduced is not None, case=case.id)
+        found = replace(found, build=build, reduced=bundle is not whole, case=case.id)
         write_bisection(whole.path, found)
     return shows, seen
 

@@ -29,7 +29,7 @@ from tzerlike.findings.issue.wording import (
     unusual_dtype,
 )
 from tzerlike.findings.reduction import ROUGHLY
-from tzerlike.graph.steps import FROM_ONNX
+from tzerlike.graph.importers import importer_named
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.models import called
@@ -45,7 +45,7 @@ REFUSED_SOURCE = "SourceRefused: the CUDA compiler says "
 def _at_work(subject: Subject) -> str:
     """What people call the step that was at work, an importer with the operators that it was given; "" for none."""
     named = called(subject.seen.pass_name)
-    operators = called_operators(subject.script) if subject.seen.pass_name == FROM_ONNX else []
+    operators = called_operators(subject.script) if importer_named(subject.seen.pass_name) else []
     return f"{named} of {' and '.join(operators)}" if operators else named
 
 
@@ -146,7 +146,7 @@ def _on_operators(subject: Subject) -> str:
     inner = next(iter(telling_names(subject.seen.backtrace)), "") if wordless else ""
     if wordless and (block := _on_block(subject)):
         return block
-    if subject.seen.pass_name == FROM_ONNX:
+    if importer_named(subject.seen.pass_name):
         return ""
     if subject.case.harness == GRAPH:
         if makes_closures(subject.script):

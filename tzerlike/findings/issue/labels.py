@@ -7,14 +7,15 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.results import DEFAULT_PIPELINE
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.graph.steps import import_step
+from tzerlike.graph.importers import importer_in
 
 
 def labels(subject: Subject, place: str) -> list[str]:
     """The labels, none where nobody is known to be guilty; `place` is what the finding's oracle says was at work."""
     seen = subject.seen
     if subject.case.harness == GRAPH:
-        return ["frontend:onnx"] if import_step(subject.case.passes) else []
+        importer = importer_in(subject.case.passes)
+        return [f"frontend:{importer.label}"] if importer else []
     if seen.stage is Stage.TEXT:
         return ["tir:printer", "tir:parser"]
     if seen.stage is Stage.MUTATE or place.startswith("Schedule."):

@@ -40,7 +40,7 @@ from tzerlike.findings.issue.wording import (
     short_numbers,
     without_addresses,
 )
-from tzerlike.graph.steps import FROM_ONNX, import_step
+from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.systems.optional import in_words
@@ -110,7 +110,7 @@ def _expected(subject: Subject) -> str:
     if expected := account_for(subject).expected:
         return expected
     if kind == "ice-on-valid":
-        does = "imports the model" if subject.seen.pass_name == FROM_ONNX else "compiles the program"
+        does = "imports the model" if importer_named(subject.seen.pass_name) else "compiles the program"
         return f"TVM {does}: {_why_valid(subject)}."
     if kind == "wrong-code":
         difference = blamed(subject).difference
@@ -159,8 +159,8 @@ def _second_reading(subject: Subject) -> str:
 
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
-    if import_step(subject.case.passes):
-        return "`onnx.checker.check_model` accepts it, and TVM compiles the same model built from Relax operators"
+    if importer := importer_in(subject.case.passes):
+        return f"{importer.accepted}, and TVM compiles the same model built from Relax operators"
     if subject.case.harness == GRAPH:
         without = "without the passes that are run before the default pipeline"
         compiles = "with `LambdaLift` in front of the default pipeline" if makes_closures(subject.script) else without
@@ -321,8 +321,8 @@ def _place(subject: Subject) -> str:
     seen = subject.seen
     if place := account_for(subject).place:
         return code(place)
-    if seen.pass_name == FROM_ONNX:
-        return code("tvm.relax.frontend.onnx.from_onnx")
+    if importer := importer_named(seen.pass_name):
+        return code(f"{importer.module}.{importer.function}")
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if seen.stage is Stage.BUILD_BASELINE:

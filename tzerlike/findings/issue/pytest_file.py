@@ -53,4 +53,7 @@ def snake_case(name: str) -> str:
 def _group(line: str) -> int:
     """The future, the standard library, others, TVM."""
     module = line.split()[1].partition(".")[0]
-    return {"__future__": 0, "ml_dtypes": 2, "numpy": 2, "onnx": 2, "pytest": 2, "tvm_ffi": 2, "tvm": 3}.get(module, 1)
+    return 2 if module in _OTHERS else {"__future__": 0, "tvm": 3}.get(module, 1)
+
+
+_OTHERS = frozenset(("ml_dtypes", "numpy", "onnx", "pytest", "torch", "tvm_ffi"))

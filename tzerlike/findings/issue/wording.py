@@ -164,10 +164,12 @@ def unusual_block(script: str) -> str:
 
 _OPERATOR = re.compile(r"\b(?:relax\.op|R)\.((?:nn|image|vision|grad)\.\w+|[a-z]\w*)\(")
 _ONNX_OPERATOR = re.compile(r'\bhelper\.make_node\("(\w+)"')
+_TORCH_OPERATOR = re.compile(r"^ +(?:x\d+, )*x\d+ = (?:torch\.(?:nn\.functional\.)?|x\d+\.)(\w+)\(", re.MULTILINE)
 _NO_OPERATORS = frozenset(
-    ("function", "dataflow", "output", "shape", "prim_value", "dtype", "str", "Neg", "Not", "Add", "Identity")
+    ("function", "dataflow", "output", "shape", "prim_value", "dtype", "str", "Neg", "Not", "Add", "Identity", "neg")
 )
-"""What TVMScript calls that computes nothing, and what ONNX calls those that reductions put in the place of any."""
+"""What TVMScript calls that computes nothing, and what ONNX and PyTorch call those that reductions put in the place of
+any."""
 
 _USUAL_DTYPES = frozenset(("float32", "int32", "int64", "bool"))
 
@@ -178,7 +180,9 @@ def called_operators(script: str) -> list[str]:
     Those that reductions put in the place of any do not count.
     """
     nothing = _NO_OPERATORS.union(PLAINEST)
-    named = _ONNX_OPERATOR.findall(script) or _OPERATOR.findall(script)
+    named = _ONNX_OPERATOR.findall(script) or (_TORCH_OPERATOR if "torch.nn.Module" in script else _OPERATOR).findall(
+        script
+    )
     found = list(dict.fromkeys(name for name in named if name not in nothing))
     for named in (found, [name for name in found if "." in name]):
         if len(named) <= _FEW_NAMES:

@@ -9,7 +9,8 @@ from functools import partial
 from tzerlike.core.case import Case
 from tzerlike.core.observation import Observation
 from tzerlike.core.shrink import Attempt, Reducer
-from tzerlike.graph.steps import FROM_ONNX, blames_import, noted_as
+from tzerlike.graph.importers import IMPORTERS
+from tzerlike.graph.steps import blames_import, noted_as
 from tzerlike.passes.naming import short_name
 
 
@@ -17,7 +18,9 @@ def guilty_passes(seen: Observation) -> Reducer[Case]:
     """Return a reducer that leaves the guilty passes of what was seen: one alone, with all before it, with one before
     it."""
     blamed = (seen.culprit, seen.pass_name, "" if seen.results is None else seen.results.guilty)
-    names = {FROM_ONNX if blames_import(name) else short_name(name) for name in blamed if name}
+    names = {short_name(name) for name in blamed if name and not blames_import(name)}
+    if any(map(blames_import, blamed)):
+        names |= {one.name for one in IMPORTERS}
 
     def offered(case: Case) -> Iterator[Attempt[Case]]:
         passes = case.passes

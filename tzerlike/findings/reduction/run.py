@@ -15,7 +15,7 @@ from tzerlike.core.progress import Steps, untold
 from tzerlike.core.units import duration
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
 from tzerlike.findings.reduction import REDUCED
-from tzerlike.findings.replay import load_bundle, oracles_of, system_of
+from tzerlike.findings.replay import load_bundle, oracles_of, start_for
 from tzerlike.processes.client import Client
 from tzerlike.processes.signals import StopRequest
 
@@ -96,8 +96,8 @@ def reduce_bundles(
     if not pending:
         return results, 0
     slots = min(jobs, len(pending))
-    system = system_of(bundle for _, bundle in pending)
-    with StopRequest() as stop, open_client(slots, system=system) as client:
+    start = start_for(bundle for _, bundle in pending)
+    with StopRequest() as stop, open_client(slots, **start) as client:
         desk = _Desk(client, results, pending, seconds, tell, slots, len(pending))
         for slot in range(slots):
             desk.begin(slot, time.monotonic() - began)

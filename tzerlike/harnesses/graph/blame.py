@@ -10,20 +10,16 @@ import msgspec
 
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, IMPORT_OF, Ending, Ran, Results
+from tzerlike.graph.importers import importer_in
 from tzerlike.graph.loss import losses_of_calls
 from tzerlike.graph.model import Model
-from tzerlike.graph.reference import wrong_calls
+from tzerlike.graph.reference import beyond, wrong_calls
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import FROM_ONNX, GRADIENT, leading
+from tzerlike.graph.steps import GRADIENT, leading
 from tzerlike.graph.stored import WITHOUT_PLANNING
 from tzerlike.harnesses.graph.building import LOWERED_ONLY, Building, Run, expected_results, expected_runs, ran
-from tzerlike.harnesses.graph.importing import (
-    Unimportable,
-    calls_by_themselves,
-    file_of,
-    importer_of,
-    operators_of_file,
-)
+from tzerlike.harnesses.graph.importing import calls_by_themselves, written
+from tzerlike.harnesses.graph.written import Unimportable, WrittenModel
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 
@@ -34,7 +30,7 @@ def with_blame(building: Building, model: Model, runs: Sequence[Run], results: R
     """
     building.channel.note_results(results)
     building.channel.enter_stage(Stage.BUILD_BASELINE)
-    first = leading(building.case.passes)
+    first, importer = leading(building.case.passes), importer_in(building.case.passes)
     try:
         built, _ = building.build(building.module(model), first, pipeline=LOWERED_ONLY)
     except CompilerRefused as refusal:
@@ -43,7 +39,7 @@ def with_blame(building: Building, model: Model, runs: Sequence[Run], results: R
     results = replace(results, baseline=baseline)
     if baseline.ending is Ending.DIFFERS:
         with suppress(CompilerRefused):
-            judge = _of_gradients if GRADIENT in first else _of_import if first else _of_operator
+            judge = _of_import if importer else _of_gradients if first else _of_operator
             return judge(building, model, runs, results)
     if baseline.ending is not Ending.AGREES:
         return results
@@ -74,19 +70,38 @@ def _of_gradients(building: Building, model: Model, runs: Sequence[Run], results
 
 
 def _of_import(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
-    """Judge the model as it is without an import, then the import of each call by itself."""
+    """Judge the model as it is without an import, then the import of each call by itself.
+
+    Nothing is judged that its package computes otherwise, too.
+    """
+    (run,), step, importer = runs, building.case.passes[0], importer_in(building.case.passes)
+    assert importer is not None, "the sequence begins with an import"
+    if _otherwise(written(model, run.sources, step), run):
+        return Results("unknown", "no-meaning")
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
     built, _ = bare.build(bare.module(model), (), pipeline=LOWERED_ONLY)
     if ran(bare, built, runs).ending.wrong:
         return _of_operator(bare, model, runs, results)
-    (run,), (step,) = runs, leading(building.case.passes)
     for alone, values in calls_by_themselves(model, run.sources):
         with suppress(CompilerRefused, Unimportable):
-            file = file_of(alone, values, step)
-            built, _ = building.build(ask_compiler(importer_of(file)), (), pipeline=LOWERED_ONLY)
-            if ran(building, built, [Run(alone, values, expected_results((), alone, values))]).ending.wrong:
-                return replace(results, guilty=f"{IMPORT_OF}{operators_of_file(file)}")
-    return _unless_errors_grow(results, FROM_ONNX)
+            call, one = written(alone, values, step), Run(alone, values, expected_results((), alone, values))
+            built, _ = building.build(ask_compiler(call.importer()), (), pipeline=LOWERED_ONLY)
+            if ran(building, built, [one]).ending.wrong and not _otherwise(call, one):
+                return replace(results, guilty=f"{IMPORT_OF}{call.operators()}")
+    return _unless_errors_grow(results, importer.name)
+
+
+def _otherwise(model: WrittenModel, run: Run) -> bool:
+    """Whether the package that a model is written with does not compute what we expect, or does not compute it."""
+    inputs = [value for value, one in zip(run.sources, run.model.sources, strict=True) if one.kind == "input"]
+    try:
+        found = model.computed(inputs)
+    except Unimportable:
+        return True
+    return found is not None and any(
+        want.counts and beyond(want.values, want.bound, got).any()
+        for want, got in zip(run.expected, found, strict=True)
+    )
 
 
 def _unless_errors_grow(results: Results, guilty: str) -> Results:

@@ -15,15 +15,16 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Offence, Stage
 from tzerlike.core.results import ARBITRARY, GRADIENT_BY, Difference, Ending, Ran
 from tzerlike.graph.gradients import expected_gradients
+from tzerlike.graph.importers import importer_in
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput, beyond, expected_outputs
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, import_step, noted_as
+from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, noted_as
 from tzerlike.graph.stored import model_of
-from tzerlike.harnesses.graph.importing import file_of, importer_of
+from tzerlike.harnesses.graph.importing import written
 from tzerlike.harnesses.graph.offences import PassJudge
 from tzerlike.harnesses.graph.passes import ADJOINT, completed, least_unit, made_pass
 from tzerlike.processes.channel import Channel
@@ -57,7 +58,7 @@ class Building:
         self.case, self.channel, self.effort = case, channel, effort
         self.offences: list[Offence] = []
         self._gradients, self._model = GRADIENT in case.passes, model_of(case.ir)
-        self.imports = import_step(case.passes) is not None
+        self.imports = importer_in(case.passes) is not None
         self._runs: list[tuple[Model, list[Array]]] = []
 
     def runs(self, model: Model) -> list[tuple[Model, list[Array]]]:
@@ -79,7 +80,7 @@ class Building:
         """
         if spec not in IMPORT_STEPS:
             return made_pass(spec)  # type: ignore[no-any-return]
-        take = importer_of(file_of(self._model, self.runs(self._model)[0][1], spec))
+        take = written(self._model, self.runs(self._model)[0][1], spec).importer()
         return lambda module: take()
 
     def build(

@@ -39,7 +39,7 @@ from tzerlike.graph.stored import model_of
 from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
-from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_importer, require_onnx
+from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_any_importer, require_importer
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED
 from tzerlike.harnesses.graph.program import script_of_model
@@ -164,7 +164,7 @@ class GraphHarness(CaseHarness):
 
     def prepare(self, params: Mapping[str, Any]) -> tuple[int, list[str]]:
         if IMPORTS_ORACLE in params["oracles"]:
-            require_onnx(f"--oracles: {IMPORTS_ORACLE}")
+            require_any_importer(f"--oracles: {IMPORTS_ORACLE}")
         return super().prepare(params)
 
     def pairs(self, config: CampaignConfig, executor: ForkExecutor) -> GraphPairs:

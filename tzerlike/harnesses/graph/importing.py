@@ -1,52 +1,69 @@
-"""Models that TVM imports from files: which steps of a sequence suit them, the files, and what comes of those."""
+"""Models that TVM imports: which steps of a sequence suit them, how they are written, and each call by itself."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stdout
-from io import StringIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any
 
 import msgspec
 
 from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import UserError
-from tzerlike.graph.exchange.onnx_file import imported_module, onnx_model, onnx_objection, proto_of
-from tzerlike.graph.exchange.writing import OnnxFile
+from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
+from tzerlike.graph.exchange.torch_rows import TORCH_FORMS
+from tzerlike.graph.importers import IMPORTERS, ONNX, TORCH, Importer, Manner, importer_in
 from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin
 from tzerlike.graph.reference import tried
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import IMPORT_STEPS, import_step, opset_and_manner
 from tzerlike.graph.values import numpy_dtype
-from tzerlike.systems import tvm_api
+from tzerlike.harnesses.graph.through_onnx import through_onnx
+from tzerlike.harnesses.graph.through_torch import through_torch
+from tzerlike.harnesses.graph.written import Unimportable, WrittenModel
 
 IMPORTS_ORACLE = "model-imports"
 
+_WRITERS: Mapping[str, Callable[[Model, Mapping[int, Array], Manner], WrittenModel | None]] = {
+    ONNX.name: through_onnx,
+    TORCH.name: through_torch,
+}
+
+_FORMS = {ONNX.name: ONNX_FORMS, TORCH.name: TORCH_FORMS}
+
 _UNSAID = "bfloat16"
-"""NumPy has no such dtype, so neither have the arrays that a file is made from."""
-
-_HELPERS = frozenset({"Identity", "Cast", "Transpose", "Reshape", "Shape", "Squeeze", "Unsqueeze"})
-"""Operators that bring what others take or give into form."""
+"""NumPy has no such dtype, so neither have the arrays that constants are made from."""
 
 
-class Unimportable(Exception):
-    """ONNX has no words for a model in this opset, or its checker refuses the file: there is nothing to import."""
+def installed() -> tuple[Importer, ...]:
+    """Return the importers whose package is there."""
+    return tuple(one for one in IMPORTERS if _is_there(one))
 
 
-def require_onnx(what: str) -> None:
-    """UserError that says what needs onnx, where that is not installed."""
-    if importlib.util.find_spec("onnx") is None:
-        raise UserError(f"{what} needs onnx; install it with: pip install 'tzerlike[onnx]'")
+def _is_there(importer: Importer) -> bool:
+    return importlib.util.find_spec(importer.package) is not None
+
+
+def require_any_importer(what: str) -> None:
+    """UserError that says what needs a package that models are written with, where none is installed."""
+    if not installed():
+        names = " or ".join(one.package for one in IMPORTERS)
+        ways = " or ".join(f"pip install 'tzerlike[{one.package}]'" for one in IMPORTERS)
+        raise UserError(f"{what} needs {names}; install it with: {ways}")
 
 
 def require_importer(passes: Sequence[PassSpec]) -> None:
-    """UserError where onnx is not installed, and a sequence begins with an import."""
-    step = import_step(passes)
-    if step is not None:
-        require_onnx(f"case.passes: {step}")
+    """UserError where a sequence begins with an import, and what models are written with for that is not installed."""
+    importer = importer_in(passes)
+    if importer is not None and not _is_there(importer):
+        package = importer.package
+        raise UserError(f"case.passes: {passes[0]} needs {package}; install it with: pip install 'tzerlike[{package}]'")
+
+
+def menus() -> tuple[Menu, ...]:
+    """Return for each importer that is there the rows of which it can be given calls."""
+    return tuple(Menu([ROWS[name] for name in sorted(_FORMS[one.name])]) for one in installed())
 
 
 def suits(model: Model, step: PassSpec) -> bool:
@@ -55,56 +72,36 @@ def suits(model: Model, step: PassSpec) -> bool:
         model, sources=tuple(msgspec.structs.replace(one, kind="input") for one in model.sources)
     )
     try:
-        checked_proto(file_of(inputs, (), step))
+        written(inputs, (), step).check()
     except Unimportable:
         return False
     return True
 
 
 def suitable_import(model: Model, rng: Random) -> PassSpec | None:
-    """Draw a step that suits a model; None where no step does."""
-    return next((step for step in rng.sample(IMPORT_STEPS, len(IMPORT_STEPS)) if suits(model, step)), None)
+    """Draw an importer, and a step of it that suits a model; None where none does."""
+    there = installed()
+    for importer in rng.sample(there, len(there)) if len(there) > 1 else there:
+        for step in rng.sample(importer.steps, len(importer.steps)):
+            if suits(model, step):
+                return step
+    return None
 
 
-def file_of(model: Model, sources: Sequence[Array], step: PassSpec) -> OnnxFile:
-    """Return the file of a model; it holds the values of the constants. Unimportable where there are no words for it.
+def written(model: Model, sources: Sequence[Array], step: PassSpec) -> WrittenModel:
+    """Return a model as an import takes it; it holds the values of the constants. Unimportable without words for it.
 
     Extents that vary, functions and bfloat16 are not written.
     """
-    opset, manner = opset_and_manner(step)
+    importer = importer_in([step])
+    assert importer is not None, f"{step} is no import"
     plain = not model.disrupted and not model.variables and not any(vertex.within for vertex in model.vertices)
     constants = {n: sources[n] for n, one in enumerate(model.sources) if one.kind == "constant"}
-    written = plain and all(kind.dtype != _UNSAID for kind in model.types())
-    file = onnx_model(model, constants, opset, manner) if written else None
-    if file is None:
-        raise Unimportable(f"ONNX has no words for the model in opset {opset}")
-    return file
-
-
-def checked_proto(file: OnnxFile) -> Any:
-    """Return a file as ONNX's ModelProto; Unimportable where ONNX's checker refuses it."""
-    proto = proto_of(file)
-    if said := onnx_objection(proto):
-        raise Unimportable(f"onnx.checker: {said}")
-    return proto
-
-
-def importer_of(file: OnnxFile) -> Callable[[], Any]:
-    """Return what has TVM import a file, for inference, and raises what TVM does; Unimportable as checked_proto."""
-    proto, decompose = checked_proto(file), tvm_api.part("relax").transform.DecomposeOpsForInference()
-
-    def take() -> Any:
-        # It prints what it fails on, and a child need not have where to.
-        with redirect_stdout(StringIO()):
-            return decompose(imported_module(proto))
-
-    return take
-
-
-def operators_of_file(file: OnnxFile) -> str:
-    """Return the names of the operators in a file, each once; of helpers where there are no others."""
-    names = dict.fromkeys(node.operator for node in file.nodes)
-    return "+".join([name for name in names if name not in _HELPERS] or names)
+    said = plain and all(kind.dtype != _UNSAID for kind in model.types())
+    found = _WRITERS[importer.name](model, constants, importer.manners[step]) if said else None
+    if found is None:
+        raise Unimportable(f"{importer.package} has no words for the model")
+    return found
 
 
 def calls_by_themselves(model: Model, sources: Sequence[Array]) -> Iterator[tuple[Model, list[Array]]]:

@@ -23,7 +23,7 @@ from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, leading
 from tzerlike.graph.stored import WITHOUT_CHECKS, WITHOUT_PLANNING, require_model
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
-from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_importer, suitable_import
+from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, menus, require_importer, suitable_import
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS, Sequences, made_pass, rules_for_gradients, suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.passes.label import Label
@@ -72,10 +72,11 @@ class GraphPairs:
         texts = ROUND_TRIPS if "model-text" in oracles else ()
         self._sequences = Sequences((*texts, *([COMPILED.name] if self._modes else [])))
         self._imports = IMPORTS_ORACLE in oracles
+        self._exchanges = menus() if set(EXCHANGES) & set(self.mutators) else ()
 
     def mutant(self, mutation: Mutation, program: str, donor: DrawProgram) -> Mutant:
         rng = mutation.rng
-        around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)), self._rules)
+        around = Surroundings(ROWS, self._menu, rng, lambda: read_model(donor(rng)), self._rules, self._exchanges)
         found = mutated(mutation.mutator, read_model(program), around)
         if found is None:
             return Mutant(Attempt(None))

@@ -13,10 +13,11 @@ from tzerlike.core.bandit import Yields, shares
 from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import UserError
 from tzerlike.graph.answer import HALF
+from tzerlike.graph.importers import IMPORTERS
 from tzerlike.graph.loss import differentiable
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import OPERATOR_ROWS
-from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, newest_of
+from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS
 from tzerlike.harnesses.graph.importing import suits
 from tzerlike.systems import tvm_api, tvm_passes
 
@@ -221,12 +222,12 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
 
 PLAINER = MappingProxyType(
     {
-        **{step.name: newest_of(step).name for step in IMPORT_STEPS if step != newest_of(step)},
+        **{step.name: one.plainest(step).name for one in IMPORTERS for step in one.steps if step != one.plainest(step)},
         "relax.ConvertLayoutToChannelsLast": "relax.ConvertLayoutOfNothing",
         "relax.ConvertLayoutOfConvolutions": "relax.ConvertLayoutOfNothing",
     }
 )
-"""For passes with arguments, the same with fewer; for an import, the same in the newest opset."""
+"""For passes with arguments, the same with fewer; for an import, its plainest way."""
 
 
 def made_pass(spec: PassSpec) -> Any:

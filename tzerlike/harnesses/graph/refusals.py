@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from tzerlike.graph.importers import importer_named
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import OPERATOR_ROWS, ROWS
-from tzerlike.graph.steps import FROM_ONNX
 from tzerlike.graph.symbols import has_inferred_shapes
 from tzerlike.passes.label import Label
 from tzerlike.systems import tvm_api
@@ -39,6 +39,7 @@ WORDS_ON_EXTENTS: Mapping[str, str] = MappingProxyType(
 WORDS_ON_IMPORTS: Mapping[str, str] = MappingProxyType(
     {
         r"(?i:\bnot (yet )?(supported|implemented)\b)": "an operator, or what it takes, that is not imported",
+        r"\bUnsupported (function type|transposed convolution)": "an operator that PyTorch has and the importer lacks",
         r"^(OpNotImplemented|OpAttributeUnImplemented|NotImplementedError)\b": "the same, by its class",
     }
 )
@@ -54,7 +55,7 @@ _LEGALIZATION = "FLegalize"
 
 def label_of(message: str, model: Model, culprit: str = "") -> Label:
     """Return what an exception of TVM's on a well-typed model is; `culprit` is what findings call the step."""
-    if culprit == FROM_ONNX and _ON_IMPORTS.search(message):
+    if importer_named(culprit) and _ON_IMPORTS.search(message):
         return Label.DOCUMENTED_REFUSAL
     varies = bool(model.variables) or any(vertex.row == "match_cast" for vertex in model.vertices)
     of_extents = varies and any(words.search(message) for words in _ON_EXTENTS)

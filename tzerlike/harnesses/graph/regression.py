@@ -20,13 +20,14 @@ from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.findings.repro import without_idle_imports
+from tzerlike.graph.importers import importer_in
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, model_text
 from tzerlike.graph.reference import ExpectedOutput
-from tzerlike.graph.steps import GRADIENT, import_step, noted_as
+from tzerlike.graph.steps import GRADIENT, noted_as
 from tzerlike.graph.symbols import RUNS
+from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.onnx_program import ONNX_IMPORTS, imported_program
 from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, completed, step_source
 from tzerlike.harnesses.graph.program import normalizing_source
 from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
@@ -98,7 +99,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
     case = finding.case
     run_number, output = run_of(finding, model)
     values = sources_source(model, case, run_number)
-    start = _AS_IT_IS if import_step(case.passes) else _module(model, values)
+    start = _AS_IT_IS if importer_in(case.passes) else _module(model, values)
 
     def written(*statements: str, program: str = script) -> str:
         return _file(finding, program, "".join(statements))
@@ -158,7 +159,7 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
     if not (fails or finding.kind == "invalid-ir") or config.options or config.disabled_passes:
         return Regression()
     number, _ = run_of(finding, model)
-    start = _AS_IT_IS if import_step(case.passes) else _module(model, sources_source(model, case, number))
+    start = _AS_IT_IS if importer_in(case.passes) else _module(model, sources_source(model, case, number))
 
     def written(body: str, program: str) -> str:
         return _file(finding, program, (start if program == script else _AS_IT_IS) + body)
@@ -173,15 +174,15 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
 
 def _other_program(case: Case) -> str:
     """Source of a program with which nothing is wrong, made in the same way."""
-    step = import_step(case.passes)
-    if step is not None:
-        return imported_program(_PLAIN, Case(model_text(_PLAIN)), step).source
+    if importer := importer_in(case.passes):
+        plainest = importer.plainest(importer.steps[0])
+        return imported_program(_PLAIN, Case(model_text(_PLAIN), (plainest,))).source
     return _OTHER_LOSS if GRADIENT in case.passes else _OTHER_MODEL
 
 
 def _right_program(case: Case, count: int, script: str) -> str:
     """Source of a program for which the step at a place, left out, is not missed: another one where it is an import."""
-    return _other_program(case) if import_step(case.passes[count : count + 1]) else script
+    return _other_program(case) if importer_in(case.passes[count : count + 1]) else script
 
 
 def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
@@ -284,12 +285,12 @@ def _file(finding: Finding, script: str, body: str) -> str:
         "T": "from tvm.script import tirx as T",
         "tirx": "from tvm import tirx",
         "relax": "from tvm import relax",
-        "TensorProto": ONNX_IMPORTS[0],
-        "from_onnx": ONNX_IMPORTS[1],
         "I": "from tvm.script import ir as I",
         "R": "from tvm.script import relax as R",
     }
     taken = [line for module, line in used.items() if re.search(rf"\b{module}[.(]", program + body)]
+    if importer := importer_in(finding.case.passes):
+        taken += importer.imports
     # The parser of TVMScript finds them among the names of the file, not among those of the test.
     variables = _TYPE_VARIABLE.findall(program)
     if variables:

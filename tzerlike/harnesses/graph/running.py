@@ -16,11 +16,11 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.blame import with_blame
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
-from tzerlike.harnesses.graph.importing import Unimportable
 from tzerlike.harnesses.graph.makers import maker_of_failure
 from tzerlike.harnesses.graph.passes import suited
 from tzerlike.harnesses.graph.refusals import label_of
 from tzerlike.harnesses.graph.to_refuse import accepted_wrongly, without_words
+from tzerlike.harnesses.graph.written import Unimportable
 from tzerlike.passes.label import Label
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import ALONE, RunContext

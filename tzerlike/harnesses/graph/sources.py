@@ -11,11 +11,12 @@ import numpy as np
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.findings.issue.literal import array_source, number_source
+from tzerlike.graph.importers import importer_in
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import GRADIENT, import_step
+from tzerlike.graph.steps import GRADIENT
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.values import drawn_values, whole_range
 from tzerlike.harnesses.graph.passes import ADJOINT
@@ -44,7 +45,7 @@ def result_source(case: Case, number: int, inputs: str) -> str:
     entry, place = tvm_api.ENTRY, f"[{number}]"
     if GRADIENT in case.passes:
         entry, place = ADJOINT, f"[1][{number - 1}]" if number else "[0]"
-    elif import_step(case.passes) and len(model_of(case.ir).outputs) == 1:
+    elif (importer := importer_in(case.passes)) and importer.bare and len(model_of(case.ir).outputs) == 1:
         place = ""
     return f'relax.VirtualMachine(built, tvm.cpu())["{entry}"](*map(tvm.runtime.tensor, {inputs})){place}.numpy()'
 

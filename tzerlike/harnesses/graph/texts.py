@@ -16,18 +16,19 @@ from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source
+from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import FROM_ONNX, GRADIENT, import_step, noted_as
+from tzerlike.graph.steps import GRADIENT, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
+from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
-from tzerlike.harnesses.graph.onnx_program import ONNX_IMPORTS, imported_program
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import ModelSource, in_short, source_program
 from tzerlike.harnesses.graph.regression import applied_test, bare_test, regression_test
@@ -205,9 +206,9 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
 
 def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
     """Return source that makes the program which the passes of a case are given; None where there is none."""
-    case, step = finding.case, import_step(finding.case.passes)
-    if step is not None:
-        return imported_program(model, case, step, alone=finding.observation.culprit == FROM_ONNX)
+    case = finding.case
+    if importer_in(case.passes):
+        return imported_program(model, case, alone=importer_named(finding.observation.culprit) is not None)
     return source_program(model, alone=GRADIENT in case.passes)
 
 
@@ -251,14 +252,15 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     run_number, output = run_of(finding, model)
     values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
     held = [(n, drawn) for n, (drawn, one) in enumerate(values) if one.kind == "constant"]
-    constants = "" if import_step(case.passes) else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
+    importer = importer_in(case.passes)
+    constants = "" if importer else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
     refused = finding.observation.stage is Stage.COMPILE_DEVICE
     more, helpers = nvrtc_source() if refused else ([], "")
     bfloat = any(one.type.dtype == "bfloat16" for one in model.sources)
     head = _HEAD.format(
         title=quotable(finding.title),
         imports="\n".join([*(line for line in more if line != "import sys"), *["import ml_dtypes"] * bfloat]),
-        importer="".join(f"{line}\n" for line in ONNX_IMPORTS) if import_step(case.passes) else "",
+        importer="".join(f"{line}\n" for line in importer.imports) if importer else "",
         tirx=", tirx" if "tirx." in module else "",
         variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,

@@ -10,7 +10,7 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.finding import KINDS, kind_of
 from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
-from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle, system_of
+from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle, start_for
 from tzerlike.processes.client import Client
 from tzerlike.reporting.ci.outcome import CiOutcome, Item, Status
 from tzerlike.reporting.triage.sightings import bundles_in
@@ -53,7 +53,7 @@ def _replayed(
             results[path] = error
     if not readable:
         return results
-    with open_client(system=system_of(readable.values())) as client:
+    with open_client(**start_for(readable.values())) as client:
         for path in counted(list(readable), steps):
             try:
                 results[path] = replay_bundle(readable[path], times, client)

@@ -1,30 +1,27 @@
-"""The program of a model that is imported, in the texts of a bundle: statements that make its file with `onnx.helper`
-and have TVM import it.
-"""
+"""Models through ONNX: the file, what TVM imports of it, and statements that make it with `onnx.helper`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
 
 import numpy as np
 
-from tzerlike.core.case import Case, PassSpec
 from tzerlike.findings.issue.literal import array_source, python_source
-from tzerlike.findings.repro import without_idle_imports
-from tzerlike.graph.exchange.onnx_file import IR_VERSION
+from tzerlike.graph.exchange.onnx_file import IR_VERSION, imported_module, onnx_model, onnx_objection, proto_of
 from tzerlike.graph.exchange.onnx_rows import ONNX_DTYPES
 from tzerlike.graph.exchange.writing import OnnxFile, OnnxNode
+from tzerlike.graph.importers import Manner
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType
-from tzerlike.graph.runs import values_of_runs
-from tzerlike.graph.spec import ROWS
-from tzerlike.harnesses.graph.importing import file_of
-from tzerlike.harnesses.graph.program import ModelSource
-from tzerlike.harnesses.graph.sources import sources_source
+from tzerlike.harnesses.graph.written import Unimportable, WrittenModel, telling_operators
+from tzerlike.systems import tvm_api
 
-_OF_TVM = ("from tvm import relax", "from tvm.relax.frontend.onnx import from_onnx")
-
-ONNX_IMPORTS = ("from onnx import TensorProto, helper, numpy_helper", _OF_TVM[1])
+_HELPERS = frozenset({"Identity", "Cast", "Transpose", "Reshape", "Shape", "Squeeze", "Unsqueeze"})
+"""Operators that bring what others take or give into form."""
 
 _ONNX_NAMES = {"float32": "FLOAT", "float64": "DOUBLE"}
 
@@ -48,16 +45,41 @@ Module = """
 _IMPORTED, _FOR_INFERENCE = "from_onnx(model)", "relax.transform.DecomposeOpsForInference()(from_onnx(model))"
 
 
-def imported_program(model: Model, case: Case, step: PassSpec, *, alone: bool = False) -> ModelSource:
-    """Return statements that define `Module`, with np, relax, and the names of ONNX_IMPORTS in scope.
+@dataclass(frozen=True)
+class OnnxWritten(WrittenModel):
+    file: OnnxFile
 
-    What is imported `alone` is not made ready for inference.
-    """
-    ((_, values), *_) = values_of_runs(model, ROWS, case.input_seed)
-    written = dict(zip((f"x{n}" for n in range(len(values))), sources_source(model, case), strict=True))
-    text = _source(file_of(model, values, step), written) + (_IMPORTED if alone else _FOR_INFERENCE)
-    imports = "\n".join(("import numpy as np", ONNX_IMPORTS[0], *_OF_TVM))
-    return ModelSource(text, without_idle_imports(f"{imports}\n\n{text}"))
+    def check(self) -> None:
+        self._proto()
+
+    def _proto(self) -> Any:
+        proto = proto_of(self.file)
+        if said := onnx_objection(proto):
+            raise Unimportable(f"onnx.checker: {said}")
+        return proto
+
+    def importer(self) -> Callable[[], Any]:
+        """What is imported is made ready for inference."""
+        proto, decompose = self._proto(), tvm_api.part("relax").transform.DecomposeOpsForInference()
+
+        def take() -> Any:
+            # It prints what it fails on, and a child need not have where to.
+            with redirect_stdout(StringIO()):
+                return decompose(imported_module(proto))
+
+        return take
+
+    def operators(self) -> str:
+        return telling_operators([node.operator for node in self.file.nodes], _HELPERS)
+
+    def source(self, constants: Mapping[str, str], *, alone: bool) -> str:
+        return _source(self.file, constants) + (_IMPORTED if alone else _FOR_INFERENCE)
+
+
+def through_onnx(model: Model, constants: Mapping[int, Array], manner: Manner) -> OnnxWritten | None:
+    """Return a model as a file of ONNX in the opset that is the way; None without words for it."""
+    file = onnx_model(model, constants, manner.way, manner.form)
+    return None if file is None else OnnxWritten(file)
 
 
 def _source(file: OnnxFile, written: Mapping[str, str]) -> str:
