@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import reduce
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
@@ -21,12 +22,15 @@ from tzerlike.oracles.protocol import Account
 from tzerlike.passes.label import Label
 from tzerlike.passes.naming import short_name
 
-_NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_NESTED = reduce(lambda inside, _: rf"\((?:[^()]|{inside})*\)", range(5), r"\([^()]*\)")
+"""A pair of parentheses with what is in it; types of functions hold tuples of types with shapes."""
+
 _QUOTED = (
     (re.compile(r"(?<=PrimExpr ).*?(?= in function )"), "<expression>"),
     (re.compile(rf"\bR\.\w+{_NESTED}"), "<type>"),
     (re.compile(rf"(?<=\] ){_NESTED}"), "(<extent>)"),
     (re.compile(r"\b(?:lv|gv|alloc|storage)\d*\b"), "<variable>"),
+    (re.compile(r"(?<=source layout)[A-Za-z]+"), "<layout>"),
 )
 """What a message may have of the text of a model, and what stands for it."""
 

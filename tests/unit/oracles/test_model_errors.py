@@ -11,18 +11,18 @@ from tzerlike.oracles.models import judge_errors
 MODULE = "The IR with diagnostic is:\n" + "".join(f"    T.evaluate({number})\n" for number in range(20))
 
 
-def _found(primitive: str, reason: str, module: str = MODULE) -> Finding:
-    message = f"ScheduleError: An error occurred in the schedule primitive '{primitive}'.\n\n{module}"
+def _raised(message: str, where: str) -> Finding:
     seen = Observation(
-        Exit.REJECTED,
-        Stage.BUILD,
-        f"ScheduleError: {message}Error message: {reason}\nmore of it",
-        "ApplyDefaultSchedule",
-        rejection=Rejection("internal-error", True, "builds"),
+        Exit.REJECTED, Stage.BUILD, message, where, rejection=Rejection("internal-error", True, "builds")
     )
     found = judge_errors(Case("{}", harness="graph"), seen)
     assert found is not None
     return found
+
+
+def _found(primitive: str, reason: str, module: str = MODULE) -> Finding:
+    message = f"ScheduleError: An error occurred in the schedule primitive '{primitive}'.\n\n{module}"
+    return _raised(f"ScheduleError: {message}Error message: {reason}\nmore of it", "ApplyDefaultSchedule")
 
 
 def test_schedules_that_cannot_be_made_for_two_reasons_are_two_findings() -> None:
@@ -30,3 +30,21 @@ def test_schedules_that_cannot_be_made_for_two_reasons_are_two_findings() -> Non
     assert _found("bind", one).signature == _found("bind", one, MODULE * 2).signature
     assert len({_found(*told).signature for told in (("bind", one), ("bind", other), ("fuse", one))}) == 3
     assert "ScheduleError: bind: it is not a complete block" in _found("bind", one).parts
+
+
+TENSOR = 'R.Tensor(({}), dtype="float32")'
+
+
+def test_an_error_that_quotes_a_function_type_is_one_whatever_the_type() -> None:
+    types = [TENSOR.format(extents) for extents in ("1, 2, 3", "2", "(n + 1) * m")]
+    said = "InternalError: Check failed: (tensor) is false: Expected TensorType, but got R.Callable(({},), {}, True)"
+    messages = [said.format(types[0], types[0]), said.format(f"{types[1]}, {types[2]}", types[1])]
+    assert len({_raised(message, "ToMixedPrecision").signature for message in messages}) == 1
+    assert (
+        _raised(said, "ToMixedPrecision").signature != _raised("InternalError: no tensor", "ToMixedPrecision").signature
+    )
+
+
+def test_an_error_that_quotes_a_layout_is_one_whatever_the_layout() -> None:
+    said = "InternalError: Check failed: (res != npos) is false: Invalid SLayout:can't find S in source layout"
+    assert len({_raised(f"{said}{layout}", "ConvertLayout").signature for layout in ("AB", "ABCD")}) == 1
