@@ -10,7 +10,8 @@ import pytest
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.exchange.torch_module import torch
-from tzerlike.graph.exchange.torch_rows import TORCH_DTYPES, TORCH_FORMS, TorchCall
+from tzerlike.graph.exchange.torch_rows import TORCH_DTYPES, TORCH_FORMS
+from tzerlike.graph.exchange.writing import WrittenCall
 from tzerlike.graph.model import Origin
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call, recognise
@@ -43,7 +44,7 @@ def test_pytorch_computes_what_a_row_means_in_each_form(name: str) -> None:
             expected = answers(row, known, inputs, drawn.attributes, drawn.outputs)
         names = tuple(f"x{place}" for place in range(len(kinds)))
         for place, form in enumerate(TORCH_FORMS[name]):
-            source = form(TorchCall(names, kinds, drawn.outputs), **drawn.attributes)
+            source = form(WrittenCall(names, kinds, drawn.outputs), **drawn.attributes)
             if source is None:
                 continue
             tensors = {name: torch().from_numpy(np.array(one)) for name, one in zip(names, inputs, strict=True)}

@@ -9,7 +9,7 @@ import pytest
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.exchange.onnx_only import ONNX_CALLS
 from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
-from tzerlike.graph.exchange.writing import OnnxFile, Writing, WrittenCall
+from tzerlike.graph.exchange.writing import OnnxCall, OnnxFile, Writing
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call
 from tzerlike.graph.spec import ROWS
@@ -40,7 +40,7 @@ def test_each_form_says_a_call(name: str) -> None:
         names = tuple(f"x{place}" for place in range(len(kinds)))
         for place, form in enumerate(ONNX_FORMS[name]):
             to = Writing(OPSETS[number % len(OPSETS)])
-            found = form(WrittenCall(to, names, kinds, drawn.outputs), **drawn.attributes)
+            found = form(OnnxCall(names, kinds, drawn.outputs, to), **drawn.attributes)
             if found is not None:
                 said.add(place)
                 assert len(found) == len(drawn.outputs)
@@ -56,7 +56,7 @@ def test_an_older_opset_has_axes_as_attributes() -> None:
     attributes = {"axis": (0,), "keepdims": True}
     old, new = Writing(11), Writing(13)
     for to in (old, new):
-        ONNX_FORMS["sum"][0](WrittenCall(to, ("x0",), kinds, drawn.outputs), **attributes)
+        ONNX_FORMS["sum"][0](OnnxCall(("x0",), kinds, drawn.outputs, to), **attributes)
     assert old.nodes[0].attributes["axes"] == [0] and len(old.nodes[0].inputs) == 1
     assert "axes" not in new.nodes[0].attributes and len(new.nodes[0].inputs) == 2
 

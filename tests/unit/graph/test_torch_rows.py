@@ -10,7 +10,8 @@ import pytest
 
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.exchange.torch_module import torch_module
-from tzerlike.graph.exchange.torch_rows import TORCH_FORMS, TorchCall
+from tzerlike.graph.exchange.torch_rows import TORCH_FORMS
+from tzerlike.graph.exchange.writing import WrittenCall
 from tzerlike.graph.importers import TORCH
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits, Wanted
@@ -34,7 +35,7 @@ def test_each_form_says_a_call(name: str) -> None:
         kinds = tuple(one.type for one in drawn.inputs if isinstance(one, Wanted))
         names = tuple(f"x{place}" for place in range(len(kinds)))
         for place, form in enumerate(TORCH_FORMS[name]):
-            source = form(TorchCall(names, kinds, drawn.outputs), **drawn.attributes)
+            source = form(WrittenCall(names, kinds, drawn.outputs), **drawn.attributes)
             if source is not None:
                 said.add(place)
                 used = {node.id for node in ast.walk(ast.parse(source, mode="eval")) if isinstance(node, ast.Name)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tzerlike.graph.exchange.onnx_rows import ONNX_DTYPES, ONNX_FORMS
-from tzerlike.graph.exchange.writing import OnnxFile, OnnxNode, Writing, WrittenCall
+from tzerlike.graph.exchange.writing import OnnxCall, OnnxFile, OnnxNode, Writing
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType
 from tzerlike.systems import tvm_api
@@ -28,7 +28,7 @@ def onnx_model(model: Model, constants: Mapping[int, Array], opset: int, manner:
     kinds = model.types()
     for vertex in model.vertices:
         inputs = tuple(names[one] for one in vertex.inputs)
-        call = WrittenCall(to, inputs, tuple(kinds[one] for one in vertex.inputs), vertex.outputs)
+        call = OnnxCall(inputs, tuple(kinds[one] for one in vertex.inputs), vertex.outputs, to)
         forms = ONNX_FORMS.get(vertex.row, ())
         start = len(to.nodes)
         first = manner % len(forms) if forms else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.graph.exchange.writing import AttributeOfNode, WrittenCall
+from tzerlike.graph.exchange.writing import AttributeOfNode, OnnxCall
 from tzerlike.graph.values import numpy_dtype
 
 Form = Callable[..., tuple[str, ...] | None]
@@ -28,7 +28,7 @@ ONNX_DTYPES: Mapping[str, int] = {
 def plain(operator: str, since: int = 7, **fixed: AttributeOfNode) -> Form:
     """An operator that takes the same inputs, and whose attributes are always these."""
 
-    def form(call: WrittenCall, **_: object) -> tuple[str, ...] | None:
+    def form(call: OnnxCall, **_: object) -> tuple[str, ...] | None:
         return (call.to.node(operator, *call.names, **fixed),) if call.to.opset >= since else None
 
     return form
@@ -37,7 +37,7 @@ def plain(operator: str, since: int = 7, **fixed: AttributeOfNode) -> Form:
 def chain(*operators: str) -> Form:
     """One operator behind the other; the first takes the inputs."""
 
-    def form(call: WrittenCall, **_: object) -> tuple[str, ...]:
+    def form(call: OnnxCall, **_: object) -> tuple[str, ...]:
         name = call.to.node(operators[0], *call.names)
         for operator in operators[1:]:
             name = call.to.node(operator, name)
@@ -47,7 +47,7 @@ def chain(*operators: str) -> Form:
 
 
 def of_dtypes(form: Form, *dtypes: str) -> Form:
-    def only(call: WrittenCall, **attributes: object) -> tuple[str, ...] | None:
+    def only(call: OnnxCall, **attributes: object) -> tuple[str, ...] | None:
         return form(call, **attributes) if call.dtype in dtypes else None
 
     return only
@@ -56,7 +56,7 @@ def of_dtypes(form: Form, *dtypes: str) -> Form:
 def reduction(operator: str, inputs_since: int = 18) -> Form:
     """Axes are an input since an opset, and an attribute before."""
 
-    def form(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> tuple[str, ...]:
+    def form(call: OnnxCall, axis: tuple[int, ...] | None, keepdims: bool) -> tuple[str, ...]:
         to, keep = call.to, int(keepdims)
         if axis is None:
             return (to.node(operator, *call.names, keepdims=keep),)
@@ -70,7 +70,7 @@ def reduction(operator: str, inputs_since: int = 18) -> Form:
 
 
 def extreme(operator: str) -> Form:
-    def form(call: WrittenCall, axis: int | None, keepdims: bool) -> tuple[str, ...]:
+    def form(call: OnnxCall, axis: int | None, keepdims: bool) -> tuple[str, ...]:
         to = call.to
         if axis is not None:
             return (to.node(operator, *call.names, axis=axis, keepdims=int(keepdims)),)
@@ -81,51 +81,51 @@ def extreme(operator: str) -> Form:
     return form
 
 
-def _with_axes(call: WrittenCall, operator: str, axes: tuple[int, ...]) -> tuple[str, ...]:
+def _with_axes(call: OnnxCall, operator: str, axes: tuple[int, ...]) -> tuple[str, ...]:
     if call.to.opset >= 13:
         return (call.to.node(operator, *call.names, call.to.constant(axes)),)
     return (call.to.node(operator, *call.names, axes=list(axes)),)
 
 
-def squared(call: WrittenCall) -> tuple[str, ...]:
+def squared(call: OnnxCall) -> tuple[str, ...]:
     return (call.to.node("Mul", *call.names, *call.names),)
 
 
-def to_the_second(call: WrittenCall) -> tuple[str, ...]:
+def to_the_second(call: OnnxCall) -> tuple[str, ...]:
     return (call.to.node("Pow", *call.names, call.to.constant(2, numpy_dtype(call.dtype))),)
 
 
-def finite(call: WrittenCall) -> tuple[str, ...]:
+def finite(call: OnnxCall) -> tuple[str, ...]:
     to = call.to
     return (to.node("Not", to.node("Or", to.node("IsInf", *call.names), to.node("IsNaN", *call.names))),)
 
 
-def silu(call: WrittenCall) -> tuple[str, ...]:
+def silu(call: OnnxCall) -> tuple[str, ...]:
     return (call.to.node("Mul", *call.names, call.to.node("Sigmoid", *call.names)),)
 
 
-def multiply_add(call: WrittenCall) -> tuple[str, ...]:
+def multiply_add(call: OnnxCall) -> tuple[str, ...]:
     return (call.to.node("Add", call.to.node("Mul", *call.names[:2]), call.names[2]),)
 
 
-def leaky_relu(call: WrittenCall, alpha: float) -> tuple[str, ...] | None:
+def leaky_relu(call: OnnxCall, alpha: float) -> tuple[str, ...] | None:
     """Attributes are of single precision."""
     known = call.dtype != "float64" or float(np.float32(alpha)) == alpha
     return (call.to.node("LeakyRelu", *call.names, alpha=alpha),) if known else None
 
 
-def softplus(call: WrittenCall, beta: float, threshold: float) -> tuple[str, ...] | None:
+def softplus(call: OnnxCall, beta: float, threshold: float) -> tuple[str, ...] | None:
     """ONNX has no threshold: beyond that of the row, both are the same but in double precision."""
     same = beta == 1 and threshold > 10 and call.dtype != "float64"
     return (call.to.node("Softplus", *call.names),) if same else None
 
 
-def clip(call: WrittenCall, min: float, max: float) -> tuple[str, ...]:
+def clip(call: OnnxCall, min: float, max: float) -> tuple[str, ...]:
     kind = numpy_dtype(call.dtype)
     return (call.to.node("Clip", *call.names, call.to.constant(min, kind), call.to.constant(max, kind)),)
 
 
-def cast_to(call: WrittenCall, dtype: str) -> tuple[str, ...]:
+def cast_to(call: OnnxCall, dtype: str) -> tuple[str, ...]:
     return (call.to.node("Cast", *call.names, to=ONNX_DTYPES[dtype]),)
 
 
@@ -134,7 +134,7 @@ def shifted(direction: str) -> Form:
 
 
 def softmax(operator: str) -> Form:
-    def form(call: WrittenCall, axis: int) -> tuple[str, ...] | None:
+    def form(call: OnnxCall, axis: int) -> tuple[str, ...] | None:
         """Before opset 13 everything behind the axis counts as one."""
         last = axis % len(call.shape) == len(call.shape) - 1
         return (call.to.node(operator, *call.names, axis=axis),) if last or call.to.opset >= 13 else None
@@ -142,43 +142,43 @@ def softmax(operator: str) -> Form:
     return form
 
 
-def cumulated(call: WrittenCall, axis: int, exclusive: bool) -> tuple[str, ...]:
+def cumulated(call: OnnxCall, axis: int, exclusive: bool) -> tuple[str, ...]:
     return (call.to.node("CumSum", *call.names, call.to.constant(axis), exclusive=int(exclusive)),)
 
 
-def reshape(call: WrittenCall, shape: tuple[int, ...] = (-1,)) -> tuple[str, ...]:
+def reshape(call: OnnxCall, shape: tuple[int, ...] = (-1,)) -> tuple[str, ...]:
     return (call.to.node("Reshape", *call.names, call.to.constant(shape)),)
 
 
-def transpose(call: WrittenCall, axes: tuple[int, ...] | None) -> tuple[str, ...]:
+def transpose(call: OnnxCall, axes: tuple[int, ...] | None) -> tuple[str, ...]:
     rank = len(call.shape)
     return (call.to.node("Transpose", *call.names, **({} if axes is None else {"perm": [a % rank for a in axes]})),)
 
 
-def expand_dims(call: WrittenCall, axis: tuple[int, ...]) -> tuple[str, ...]:
+def expand_dims(call: OnnxCall, axis: tuple[int, ...]) -> tuple[str, ...]:
     return _with_axes(call, "Unsqueeze", axis) if axis else (call.to.node("Identity", *call.names),)
 
 
-def squeeze(call: WrittenCall, axis: tuple[int, ...] | None) -> tuple[str, ...]:
+def squeeze(call: OnnxCall, axis: tuple[int, ...] | None) -> tuple[str, ...]:
     if axis is None:
         return (call.to.node("Squeeze", *call.names),)
     return _with_axes(call, "Squeeze", axis) if axis else (call.to.node("Identity", *call.names),)
 
 
-def expanded(call: WrittenCall, shape: tuple[int, ...]) -> tuple[str, ...]:
+def expanded(call: OnnxCall, shape: tuple[int, ...]) -> tuple[str, ...]:
     return (call.to.node("Expand", *call.names, call.to.constant(shape)),)
 
 
-def concat(call: WrittenCall, axis: int | None) -> tuple[str, ...]:
+def concat(call: OnnxCall, axis: int | None) -> tuple[str, ...]:
     return (call.to.node("Concat", *call.names, axis=axis or 0),)
 
 
-def concat_of_sequence(call: WrittenCall, axis: int | None) -> tuple[str, ...]:
+def concat_of_sequence(call: OnnxCall, axis: int | None) -> tuple[str, ...]:
     sequence = call.to.node("SequenceConstruct", *call.names)
     return (call.to.node("ConcatFromSequence", sequence, axis=axis or 0),)
 
 
-def stack(call: WrittenCall, axis: int) -> tuple[str, ...]:
+def stack(call: OnnxCall, axis: int) -> tuple[str, ...]:
     to = call.to
     parts = [
         to.node("Unsqueeze", one, to.constant([axis])) if to.opset >= 13 else to.node("Unsqueeze", one, axes=[axis])
@@ -187,82 +187,82 @@ def stack(call: WrittenCall, axis: int) -> tuple[str, ...]:
     return (to.node("Concat", *parts, axis=axis),)
 
 
-def stack_of_sequence(call: WrittenCall, axis: int) -> tuple[str, ...]:
+def stack_of_sequence(call: OnnxCall, axis: int) -> tuple[str, ...]:
     sequence = call.to.node("SequenceConstruct", *call.names)
     return (call.to.node("ConcatFromSequence", sequence, axis=axis, new_axis=1),)
 
 
-def split(call: WrittenCall, indices_or_sections: int | tuple[int, ...], axis: int) -> tuple[str, ...]:
+def split(call: OnnxCall, indices_or_sections: int | tuple[int, ...], axis: int) -> tuple[str, ...]:
     to, sizes = call.to, [one.shape[axis] for one in call.outputs]
     if to.opset >= 13:
         return to.nodes_of("Split", len(sizes), *call.names, to.constant(sizes), axis=axis)
     return to.nodes_of("Split", len(sizes), *call.names, split=sizes, axis=axis)
 
 
-def split_evenly(call: WrittenCall, indices_or_sections: int, axis: int) -> tuple[str, ...]:
+def split_evenly(call: OnnxCall, indices_or_sections: int, axis: int) -> tuple[str, ...]:
     more: dict[str, AttributeOfNode] = {"num_outputs": indices_or_sections} if call.to.opset >= 18 else {}
     return call.to.nodes_of("Split", indices_or_sections, *call.names, axis=axis, **more)
 
 
-def split_to_sequence(call: WrittenCall, indices_or_sections: int, axis: int) -> tuple[str, ...]:
+def split_to_sequence(call: OnnxCall, indices_or_sections: int, axis: int) -> tuple[str, ...]:
     to, count = call.to, indices_or_sections
     sequence = to.node("SplitToSequence", *call.names, to.constant(call.shape[axis] // count), axis=axis)
     return tuple(to.node("SequenceAt", sequence, to.constant(index)) for index in range(count))
 
 
-def tile(call: WrittenCall, repeats: tuple[int, ...]) -> tuple[str, ...]:
+def tile(call: OnnxCall, repeats: tuple[int, ...]) -> tuple[str, ...]:
     return (call.to.node("Tile", *call.names, call.to.constant(repeats)),)
 
 
-def flip(call: WrittenCall, axis: int) -> tuple[str, ...]:
+def flip(call: OnnxCall, axis: int) -> tuple[str, ...]:
     numbers = map(call.to.constant, ([-1], [_FAR], [axis], [-1]))
     return (call.to.node("Slice", *call.names, *numbers),)
 
 
 def strided_slice(
-    call: WrittenCall, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
+    call: OnnxCall, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[str, ...]:
     return (call.to.node("Slice", *call.names, *map(call.to.constant, (begin, end, axes, strides))),)
 
 
 def triangle(upper: int) -> Form:
-    def form(call: WrittenCall, k: int) -> tuple[str, ...] | None:
+    def form(call: OnnxCall, k: int) -> tuple[str, ...] | None:
         to = call.to
         return (to.node("Trilu", *call.names, to.constant(k), upper=upper),) if to.opset >= 14 else None
 
     return form
 
 
-def gather(call: WrittenCall, axis: int | None = 0, mode: str = "fast") -> tuple[str, ...]:
+def gather(call: OnnxCall, axis: int | None = 0, mode: str = "fast") -> tuple[str, ...]:
     return (call.to.node("Gather", *call.names, axis=axis or 0),)
 
 
-def gather_elements(call: WrittenCall, axis: int) -> tuple[str, ...]:
+def gather_elements(call: OnnxCall, axis: int) -> tuple[str, ...]:
     return (call.to.node("GatherElements", *call.names, axis=axis),)
 
 
-def gather_nd(call: WrittenCall, batch_dims: int) -> tuple[str, ...] | None:
+def gather_nd(call: OnnxCall, batch_dims: int) -> tuple[str, ...] | None:
     if call.to.opset < 12:
         return None if batch_dims else (call.to.node("GatherND", *call.names),)
     return (call.to.node("GatherND", *call.names, batch_dims=batch_dims),)
 
 
-def _merging(call: WrittenCall, operator: str, reduction: str, **more: AttributeOfNode) -> tuple[str, ...] | None:
+def _merging(call: OnnxCall, operator: str, reduction: str, **more: AttributeOfNode) -> tuple[str, ...] | None:
     if reduction == "update":
         return (call.to.node(operator, *call.names, **more),)
     since = 18 if reduction in ("min", "max") else 16
     return (call.to.node(operator, *call.names, reduction=reduction, **more),) if call.to.opset >= since else None
 
 
-def scatter_elements(call: WrittenCall, axis: int, reduction: str) -> tuple[str, ...] | None:
+def scatter_elements(call: OnnxCall, axis: int, reduction: str) -> tuple[str, ...] | None:
     return _merging(call, "ScatterElements", reduction, axis=axis)
 
 
-def scatter_nd(call: WrittenCall, reduction: str) -> tuple[str, ...] | None:
+def scatter_nd(call: OnnxCall, reduction: str) -> tuple[str, ...] | None:
     return _merging(call, "ScatterND", reduction)
 
 
-def one_hot(call: WrittenCall, on_value: float, off_value: float, depth: int, axis: int) -> tuple[str, ...] | None:
+def one_hot(call: OnnxCall, on_value: float, off_value: float, depth: int, axis: int) -> tuple[str, ...] | None:
     to = call.to
     if not call.shape:
         return None
@@ -270,27 +270,27 @@ def one_hot(call: WrittenCall, on_value: float, off_value: float, depth: int, ax
     return (to.node("OneHot", *call.names, to.constant(depth), values, axis=axis),)
 
 
-def _top(call: WrittenCall, k: int, axis: int, largest: bool) -> tuple[str, ...]:
+def _top(call: OnnxCall, k: int, axis: int, largest: bool) -> tuple[str, ...]:
     count = call.to.constant([k])
     return call.to.nodes_of("TopK", 2, *call.names, count, axis=axis, largest=int(largest), sorted=1)
 
 
-def sort(call: WrittenCall, axis: int, descending: bool) -> tuple[str, ...]:
+def sort(call: OnnxCall, axis: int, descending: bool) -> tuple[str, ...]:
     return (_top(call, call.shape[axis], axis, descending)[0],)
 
 
-def argsort(call: WrittenCall, axis: int, descending: bool, dtype: str) -> tuple[str, ...]:
+def argsort(call: OnnxCall, axis: int, descending: bool, dtype: str) -> tuple[str, ...]:
     found = _top(call, call.shape[axis], axis, descending)[1]
     return (found if dtype == "int64" else call.to.node("Cast", found, to=ONNX_DTYPES[dtype]),)
 
 
-def topk(call: WrittenCall, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> tuple[str, ...]:
+def topk(call: OnnxCall, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> tuple[str, ...]:
     values, places = _top(call, k, axis, largest)
     places = places if dtype == "int64" else call.to.node("Cast", places, to=ONNX_DTYPES[dtype])
     return {"both": (values, places), "values": (values,), "indices": (places,)}[ret_type]
 
 
-def filled(call: WrittenCall, fill_value: float, **attributes: Any) -> tuple[str, ...]:
+def filled(call: OnnxCall, fill_value: float, **attributes: Any) -> tuple[str, ...]:
     to, kind = call.to, call.outputs[0]
     shape = to.node("Shape", *call.names) if call.names else to.constant(kind.shape)
     return (to.node("ConstantOfShape", shape, value=np.asarray([fill_value], numpy_dtype(kind.dtype))),)
@@ -300,32 +300,32 @@ def always(fill_value: int) -> Form:
     return lambda call, **attributes: filled(call, fill_value)
 
 
-def arange(call: WrittenCall, start: int, end: int, step: int, dtype: str) -> tuple[str, ...]:
+def arange(call: OnnxCall, start: int, end: int, step: int, dtype: str) -> tuple[str, ...]:
     return (call.to.node("Range", *(call.to.constant(one, numpy_dtype(dtype)) for one in (start, end, step))),)
 
 
-def eye(call: WrittenCall, k: int, **attributes: object) -> tuple[str, ...]:
+def eye(call: OnnxCall, k: int, **attributes: object) -> tuple[str, ...]:
     kind = call.outputs[0]
     like = call.names[0] if call.names else call.to.constant(np.zeros(kind.shape), "float32")
     return (call.to.node("EyeLike", like, k=k, dtype=ONNX_DTYPES[kind.dtype]),)
 
 
-def general_product(call: WrittenCall) -> tuple[str, ...] | None:
+def general_product(call: OnnxCall) -> tuple[str, ...] | None:
     return (call.to.node("Gemm", *call.names),) if all(len(kind.shape) == 2 for kind in call.kinds) else None
 
 
-def transposed_product(call: WrittenCall) -> tuple[str, ...] | None:
+def transposed_product(call: OnnxCall) -> tuple[str, ...] | None:
     if any(len(kind.shape) != 2 for kind in call.kinds):
         return None
     return (call.to.node("Gemm", call.to.node("Transpose", call.names[0]), call.names[1], transA=1),)
 
 
-def einsum(call: WrittenCall, subscripts: str) -> tuple[str, ...] | None:
+def einsum(call: OnnxCall, subscripts: str) -> tuple[str, ...] | None:
     return (call.to.node("Einsum", *call.names, equation=subscripts),) if call.to.opset >= 12 else None
 
 
 def convolution(
-    call: WrittenCall,
+    call: OnnxCall,
     strides: tuple[int, ...],
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
@@ -336,7 +336,7 @@ def convolution(
 
 
 def transposed_convolution(
-    call: WrittenCall,
+    call: OnnxCall,
     strides: tuple[int, ...],
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
@@ -349,7 +349,7 @@ def transposed_convolution(
 
 
 def _windowed(
-    call: WrittenCall,
+    call: OnnxCall,
     operator: str,
     strides: tuple[int, ...],
     padding: tuple[int, ...],
@@ -362,7 +362,7 @@ def _windowed(
 
 
 def max_pool(
-    call: WrittenCall,
+    call: OnnxCall,
     pool_size: tuple[int, ...],
     strides: tuple[int, ...],
     padding: tuple[int, ...],
@@ -375,7 +375,7 @@ def max_pool(
 
 
 def average_pool(
-    call: WrittenCall, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
+    call: OnnxCall, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     count_include_pad: bool, **_: object,
 ) -> tuple[str, ...]:  # fmt: skip
     more: dict[str, AttributeOfNode] = {"kernel_shape": list(pool_size), "count_include_pad": int(count_include_pad)}
@@ -385,46 +385,46 @@ def average_pool(
 def channels_last(form: Form, *kernel: int) -> Form:
     """The same with channels behind the others: transposed before and after."""
 
-    def moved(call: WrittenCall, **attributes: Any) -> tuple[str, ...] | None:
+    def moved(call: OnnxCall, **attributes: Any) -> tuple[str, ...] | None:
         to = call.to
         data = to.node("Transpose", call.names[0], perm=[0, 3, 1, 2])
         others = [to.node("Transpose", name, perm=list(kernel)) for name in call.names[1:]]
         given = {"groups": 1, "padding": (0, 0, 0, 0), "count_include_pad": False} | attributes
-        found = form(WrittenCall(to, (data, *others), call.kinds, call.outputs), **given)
+        found = form(OnnxCall((data, *others), call.kinds, call.outputs, to), **given)
         return None if found is None else (to.node("Transpose", found[0], perm=[0, 2, 3, 1]),)
 
     return moved
 
 
-def global_average(call: WrittenCall, output_size: tuple[int, ...], layout: str) -> tuple[str, ...] | None:
+def global_average(call: OnnxCall, output_size: tuple[int, ...], layout: str) -> tuple[str, ...] | None:
     return (call.to.node("GlobalAveragePool", *call.names),) if set(output_size) == {1} else None
 
 
 # Numbers in attributes are of single precision: no words in float64 for epsilon, nor for the constants of selu.
 
 
-def layer_norm(call: WrittenCall, axes: tuple[int, ...], epsilon: float, **_: object) -> tuple[str, ...] | None:
+def layer_norm(call: OnnxCall, axes: tuple[int, ...], epsilon: float, **_: object) -> tuple[str, ...] | None:
     first = _last_axes(call, axes)
     if first is None or call.to.opset < 17 or call.dtype == "float64":
         return None
     return (call.to.node("LayerNormalization", *call.names, axis=first, epsilon=epsilon),)
 
 
-def rms_norm(call: WrittenCall, axes: tuple[int, ...], epsilon: float) -> tuple[str, ...] | None:
+def rms_norm(call: OnnxCall, axes: tuple[int, ...], epsilon: float) -> tuple[str, ...] | None:
     first = _last_axes(call, axes)
     if first is None or call.to.opset < 23 or call.dtype == "float64":
         return None
     return (call.to.node("RMSNormalization", *call.names, axis=first, epsilon=epsilon),)
 
 
-def _last_axes(call: WrittenCall, axes: tuple[int, ...]) -> int | None:
+def _last_axes(call: OnnxCall, axes: tuple[int, ...]) -> int | None:
     rank = len(call.shape)
     found = [axis % rank for axis in axes]
     return found[0] if found == list(range(rank - len(found), rank)) else None
 
 
 def batch_norm(
-    call: WrittenCall, axis: int, epsilon: float, center: bool, scale: bool, **_: object
+    call: OnnxCall, axis: int, epsilon: float, center: bool, scale: bool, **_: object
 ) -> tuple[str, ...] | None:
     if axis % len(call.shape) != 1 or not center or not scale or call.dtype == "float64":
         return None
@@ -432,23 +432,23 @@ def batch_norm(
     return (found, *(call.to.node("Identity", name) for name in call.names[3:]))
 
 
-def group_norm(call: WrittenCall, num_groups: int, epsilon: float, **_: object) -> tuple[str, ...] | None:
+def group_norm(call: OnnxCall, num_groups: int, epsilon: float, **_: object) -> tuple[str, ...] | None:
     if call.to.opset < 21:
         return None
     return (call.to.node("GroupNormalization", *call.names, num_groups=num_groups, epsilon=epsilon),)
 
 
-def instance_norm(call: WrittenCall, epsilon: float, **_: object) -> tuple[str, ...]:
+def instance_norm(call: OnnxCall, epsilon: float, **_: object) -> tuple[str, ...]:
     return (call.to.node("InstanceNormalization", *call.names, epsilon=epsilon),)
 
 
-def prelu(call: WrittenCall, axis: int) -> tuple[str, ...]:
+def prelu(call: OnnxCall, axis: int) -> tuple[str, ...]:
     behind = len(call.shape) - axis % len(call.shape) - 1
     slope = call.to.node("Reshape", call.names[1], call.to.constant([-1, *[1] * behind]))
     return (call.to.node("PRelu", call.names[0], slope),)
 
 
-def pad(call: WrittenCall, pad_width: tuple[int, ...], pad_mode: str, pad_value: float = 0) -> tuple[str, ...] | None:
+def pad(call: OnnxCall, pad_width: tuple[int, ...], pad_mode: str, pad_value: float = 0) -> tuple[str, ...] | None:
     mode = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[pad_mode]
     if mode == "wrap" and call.to.opset < 19:
         return None
@@ -457,14 +457,14 @@ def pad(call: WrittenCall, pad_width: tuple[int, ...], pad_mode: str, pad_value:
     return (call.to.node("Pad", *call.names, widths, *value, mode=mode),)
 
 
-def pixel_shuffle(call: WrittenCall, upscale_factor: int) -> tuple[str, ...] | None:
+def pixel_shuffle(call: OnnxCall, upscale_factor: int) -> tuple[str, ...] | None:
     if len(call.shape) != 4:
         return None
     return (call.to.node("DepthToSpace", *call.names, blocksize=upscale_factor, mode="CRD"),)
 
 
 def resize(
-    call: WrittenCall, size: tuple[int, ...], method: str, coordinate_transformation_mode: str, **_: object
+    call: OnnxCall, size: tuple[int, ...], method: str, coordinate_transformation_mode: str, **_: object
 ) -> tuple[str, ...]:
     to, nearest = call.to, method == "nearest_neighbor"
     more: dict[str, AttributeOfNode] = {"nearest_mode": "floor"} if nearest else {}
@@ -477,7 +477,7 @@ def resize(
     return (to.node("Resize", *call.names, empty, empty, sizes, **more),)
 
 
-def grid_sample(call: WrittenCall, align_corners: bool, **_: object) -> tuple[str, ...] | None:
+def grid_sample(call: OnnxCall, align_corners: bool, **_: object) -> tuple[str, ...] | None:
     to = call.to
     if to.opset < 16:
         return None
@@ -487,7 +487,7 @@ def grid_sample(call: WrittenCall, align_corners: bool, **_: object) -> tuple[st
     return (to.node("GridSample", call.names[0], grid, mode=mode, padding_mode="zeros", align_corners=corners),)
 
 
-def affine_grid(call: WrittenCall, size: tuple[int, int], align_corners: bool) -> tuple[str, ...] | None:
+def affine_grid(call: OnnxCall, size: tuple[int, int], align_corners: bool) -> tuple[str, ...] | None:
     to = call.to
     if to.opset < 20:
         return None
@@ -496,13 +496,13 @@ def affine_grid(call: WrittenCall, size: tuple[int, int], align_corners: bool) -
     return (to.node("Transpose", found, perm=[0, 3, 1, 2]),)
 
 
-def quantize(call: WrittenCall, out_dtype: str, axis: int | None = None) -> tuple[str, ...] | None:
+def quantize(call: OnnxCall, out_dtype: str, axis: int | None = None) -> tuple[str, ...] | None:
     if out_dtype != "int8" or (axis is not None and call.to.opset < 13):
         return None
     return (call.to.node("QuantizeLinear", *call.names, **({} if axis is None else {"axis": axis})),)
 
 
-def dequantize(call: WrittenCall, out_dtype: str, axis: int | None = None) -> tuple[str, ...] | None:
+def dequantize(call: OnnxCall, out_dtype: str, axis: int | None = None) -> tuple[str, ...] | None:
     if call.dtype != "int8" or (axis is not None and call.to.opset < 13):
         return None
     return (call.to.node("DequantizeLinear", *call.names, **({} if axis is None else {"axis": axis})),)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.graph.exchange.torch_rows import TORCH_DTYPES, TORCH_FLOATS, TORCH_FORMS, TorchCall, torch_dtype
+from tzerlike.graph.exchange.torch_rows import TORCH_DTYPES, TORCH_FLOATS, TORCH_FORMS, torch_dtype
+from tzerlike.graph.exchange.writing import WrittenCall
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType
 from tzerlike.systems import tvm_api
@@ -82,7 +83,7 @@ def torch_module(model: Model, constants: Mapping[int, Array], first: int = 0) -
     statements = []
     for made, vertex in model.first_outputs():
         inputs, outputs = (tuple(names[one] for one in vertex.inputs), tuple(kinds[one] for one in vertex.inputs))
-        call = TorchCall(inputs, outputs, vertex.outputs)
+        call = WrittenCall(inputs, outputs, vertex.outputs)
         forms = TORCH_FORMS.get(vertex.row, ())
         start = first % len(forms) if forms else 0
         tried = (form(call, **vertex.attributes) for form in (*forms[start:], *forms[:start]))

@@ -8,32 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from tzerlike.graph.model import TensorType
-
-
-@dataclass(frozen=True)
-class TorchCall:
-    """One call to write: the names and types of its inputs, the types of its outputs."""
-
-    names: tuple[str, ...]
-    kinds: tuple[TensorType, ...]
-    outputs: tuple[TensorType, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """That of the first input."""
-        return self.kinds[0].shape
-
-    @property
-    def dtype(self) -> str:
-        return self.kinds[0].dtype
-
-    @property
-    def output(self) -> TensorType:
-        return self.outputs[0]
-
+from tzerlike.graph.exchange.writing import WrittenCall
 
 Form = Callable[..., str | None]
 
@@ -52,7 +28,7 @@ def torch_dtype(name: str) -> str:
 def plain(function: str, *more: object) -> Form:
     """A function of the inputs, and of what is always the same."""
 
-    def form(call: TorchCall, **_: object) -> str:
+    def form(call: WrittenCall, **_: object) -> str:
         return _call(function, *call.names, *more)
 
     return form
@@ -91,7 +67,7 @@ def _source(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _of_sequence(call: TorchCall, source: str) -> str:
+def _of_sequence(call: WrittenCall, source: str) -> str:
     """The outputs of what gives a sequence, of one output too."""
     return source if len(call.outputs) > 1 else f"{source}[0]"
 
@@ -99,38 +75,38 @@ def _of_sequence(call: TorchCall, source: str) -> str:
 # Element by element.
 
 
-def leaky_relu(call: TorchCall, alpha: float) -> str:
+def leaky_relu(call: WrittenCall, alpha: float) -> str:
     return _call(f"{_F}leaky_relu", *call.names, alpha)
 
 
-def softplus(call: TorchCall, beta: float, threshold: float) -> str:
+def softplus(call: WrittenCall, beta: float, threshold: float) -> str:
     return _call(f"{_F}softplus", *call.names, beta, threshold)
 
 
-def clamped(call: TorchCall, min: float, max: float) -> str:
+def clamped(call: WrittenCall, min: float, max: float) -> str:
     return _call("torch.clamp", *call.names, min, max)
 
 
-def clamped_twice(call: TorchCall, min: float, max: float) -> str:
+def clamped_twice(call: WrittenCall, min: float, max: float) -> str:
     return _call("torch.clamp_max", _call("torch.clamp_min", *call.names, min), max)
 
 
-def hardtanh(call: TorchCall, min: float, max: float) -> str | None:
+def hardtanh(call: WrittenCall, min: float, max: float) -> str | None:
     return _call(f"{_F}hardtanh", *call.names, min, max) if min < max else None
 
 
-def cast_to(call: TorchCall, dtype: str) -> str:
+def cast_to(call: WrittenCall, dtype: str) -> str:
     return f"{call.names[0]}.to({torch_dtype(dtype)})"
 
 
 # Reductions. Sums and products of whole numbers are int64, if nothing else is said.
 
 
-def _in_dtype(call: TorchCall) -> dict[str, object]:
+def _in_dtype(call: WrittenCall) -> dict[str, object]:
     return {} if call.dtype in (*TORCH_FLOATS, "int64") else {"dtype": torch_dtype(call.dtype)}
 
 
-def _over(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> dict[str, object] | None:
+def _over(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> dict[str, object] | None:
     """The arguments of a reduction; no axes are all of them there."""
     if axis is None and not keepdims:
         return {}
@@ -138,20 +114,20 @@ def _over(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> dict
     return {"dim": axes, "keepdim": keepdims} if axes else None
 
 
-def summed(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
+def summed(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
     over = _over(call, axis, keepdims)
     return None if over is None else _call("torch.sum", *call.names, **over, **_in_dtype(call))
 
 
 def reduced(function: str, **more: object) -> Form:
-    def form(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
+    def form(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
         over = _over(call, axis, keepdims)
         return None if over is None else _call(function, *call.names, **over, **more)
 
     return form
 
 
-def sample_std(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
+def sample_std(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
     """By default the sum is divided by one less than the number of elements."""
     over = _over(call, axis, keepdims)
     count = math.prod(call.shape if axis is None else [call.shape[one] for one in axis])
@@ -163,7 +139,7 @@ def sample_std(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) ->
 def along(function: str, part: str = "", all_of: str = "") -> Form:
     """A reduction along one axis; `all_of` is one over all of them."""
 
-    def form(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
+    def form(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
         if axis is None:
             return _call(all_of, *call.names) if all_of and not keepdims else None
         return _call(function, *call.names, axis[0], keepdims) + part if len(axis) == 1 else None
@@ -171,7 +147,7 @@ def along(function: str, part: str = "", all_of: str = "") -> Form:
     return form
 
 
-def product(call: TorchCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
+def product(call: WrittenCall, axis: tuple[int, ...] | None, keepdims: bool) -> str | None:
     """TVM's importer knows no other than that of all elements."""
     return None if axis is not None or keepdims else _call("torch.prod", *call.names, **_in_dtype(call))
 
@@ -180,12 +156,12 @@ def extreme(function: str) -> Form:
     return lambda call, axis, keepdims: _call(function, *call.names, dim=axis, keepdim=keepdims)
 
 
-def median(call: TorchCall, axis: int | None, keepdims: bool) -> str:
+def median(call: WrittenCall, axis: int | None, keepdims: bool) -> str:
     return _call("torch.median", *call.names, *(() if axis is None else (axis, keepdims)))
 
 
 def scanned(function: str) -> Form:
-    def form(call: TorchCall, axis: int, exclusive: bool) -> str | None:
+    def form(call: WrittenCall, axis: int, exclusive: bool) -> str | None:
         return None if exclusive else _call(function, *call.names, axis, **_in_dtype(call))
 
     return form
@@ -202,11 +178,11 @@ def reshaped(name: str) -> Form:
     return lambda call, shape=(-1,): _call(f"{call.names[0]}.{name}", tuple(shape))
 
 
-def permuted(call: TorchCall, axes: tuple[int, ...] | None) -> str:
+def permuted(call: WrittenCall, axes: tuple[int, ...] | None) -> str:
     return _call(f"{call.names[0]}.permute", tuple(range(len(call.shape)))[::-1] if axes is None else tuple(axes))
 
 
-def swapped(call: TorchCall, axes: tuple[int, ...] | None) -> str | None:
+def swapped(call: WrittenCall, axes: tuple[int, ...] | None) -> str | None:
     """Two axes that change places."""
     rank = len(call.shape)
     order = range(rank)[::-1] if axes is None else [axis % rank for axis in axes]
@@ -214,30 +190,30 @@ def swapped(call: TorchCall, axes: tuple[int, ...] | None) -> str | None:
     return _call("torch.transpose", *call.names, *moved) if len(moved) == 2 else None
 
 
-def unsqueezed(call: TorchCall, axis: tuple[int, ...]) -> str | None:
+def unsqueezed(call: WrittenCall, axis: tuple[int, ...]) -> str | None:
     found, rank = call.names[0], len(call.output.shape)
     for one in sorted(place % rank for place in axis):
         found = f"{found}.unsqueeze({one})"
     return found if axis else None
 
 
-def squeezed(call: TorchCall, axis: tuple[int, ...] | None) -> str:
+def squeezed(call: WrittenCall, axis: tuple[int, ...] | None) -> str:
     return _call("torch.squeeze", *call.names, *(() if axis is None else (tuple(axis),)))
 
 
-def squeezed_once(call: TorchCall, axis: tuple[int, ...]) -> str | None:
+def squeezed_once(call: WrittenCall, axis: tuple[int, ...]) -> str | None:
     return _call("torch.squeeze", *call.names, axis[0]) if len(axis) == 1 else None
 
 
-def expanded(call: TorchCall, shape: tuple[int, ...]) -> str:
+def expanded(call: WrittenCall, shape: tuple[int, ...]) -> str:
     return _call(f"{call.names[0]}.expand", tuple(shape))
 
 
-def broadcasted(call: TorchCall, shape: tuple[int, ...]) -> str:
+def broadcasted(call: WrittenCall, shape: tuple[int, ...]) -> str:
     return _call("torch.broadcast_to", *call.names, tuple(shape))
 
 
-def summed_to(call: TorchCall, **_: object) -> str:
+def summed_to(call: WrittenCall, **_: object) -> str:
     return _call(f"{call.names[0]}.sum_to_size", tuple(call.output.shape))
 
 
@@ -245,48 +221,48 @@ def concatenated(function: str) -> Form:
     return lambda call, axis: _call(function, f"[{', '.join(call.names)}]", dim=axis or 0)
 
 
-def split(call: TorchCall, indices_or_sections: int | tuple[int, ...], axis: int) -> str:
+def split(call: WrittenCall, indices_or_sections: int | tuple[int, ...], axis: int) -> str:
     sizes = [one.shape[axis] for one in call.outputs]
     how = sizes[0] if isinstance(indices_or_sections, int) else sizes
     return _of_sequence(call, _call("torch.split", *call.names, how, dim=axis))
 
 
-def split_at(call: TorchCall, indices_or_sections: int | tuple[int, ...], axis: int) -> str:
+def split_at(call: WrittenCall, indices_or_sections: int | tuple[int, ...], axis: int) -> str:
     return _of_sequence(call, _call("torch.tensor_split", *call.names, indices_or_sections, dim=axis))
 
 
-def chunked(call: TorchCall, indices_or_sections: int, axis: int) -> str:
+def chunked(call: WrittenCall, indices_or_sections: int, axis: int) -> str:
     return _of_sequence(call, _call("torch.chunk", *call.names, indices_or_sections, dim=axis))
 
 
-def repeated_whole(call: TorchCall, repeats: tuple[int, ...]) -> str:
+def repeated_whole(call: WrittenCall, repeats: tuple[int, ...]) -> str:
     return _call("torch.tile", *call.names, tuple(repeats))
 
 
-def repeated_by_method(call: TorchCall, repeats: tuple[int, ...]) -> str:
+def repeated_by_method(call: WrittenCall, repeats: tuple[int, ...]) -> str:
     return _call(f"{call.names[0]}.repeat", *repeats)
 
 
-def repeated(call: TorchCall, repeats: int, axis: int | None) -> str:
+def repeated(call: WrittenCall, repeats: int, axis: int | None) -> str:
     return _call("torch.repeat_interleave", *call.names, repeats, **({} if axis is None else {"dim": axis}))
 
 
-def flipped(call: TorchCall, axis: int) -> str:
+def flipped(call: WrittenCall, axis: int) -> str:
     return _call("torch.flip", *call.names, (axis,))
 
 
-def _at(call: TorchCall, name: str, axis: int, index: str) -> str:
+def _at(call: WrittenCall, name: str, axis: int, index: str) -> str:
     return f"{name}[{':, ' * (axis % len(call.shape))}{index}]"
 
 
 def sliced(
-    call: TorchCall, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
+    call: WrittenCall, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
 ) -> str:
     return _at(call, call.names[0], axes[0], f"{begin[0]}:{end[0]}:{strides[0]}")
 
 
 def sliced_backwards(
-    call: TorchCall, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
+    call: WrittenCall, axes: tuple[int, ...], begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
 ) -> str:
     flip = _call("torch.flip", *call.names, (axes[0],))
     return _at(call, flip, axes[0], f"{call.shape[axes[0]] - 1 - begin[0]}::{-strides[0]}")
@@ -299,12 +275,12 @@ def triangle(function: str) -> Form:
 # What looks up, places or sorts elements.
 
 
-def indexed(call: TorchCall, axis: int | None = 0, mode: str = "fast") -> str | None:
+def indexed(call: WrittenCall, axis: int | None = 0, mode: str = "fast") -> str | None:
     """A tensor of rank 0 is a number there, which a model cannot know."""
     return _at(call, call.names[0], axis or 0, call.names[1]) if call.kinds[1].shape else None
 
 
-def selected(call: TorchCall, axis: int | None = 0, mode: str = "fast") -> str:
+def selected(call: WrittenCall, axis: int | None = 0, mode: str = "fast") -> str:
     data, index = call.names
     if len(call.kinds[1].shape) == 1:
         return _call("torch.index_select", data, axis or 0, index)
@@ -312,48 +288,48 @@ def selected(call: TorchCall, axis: int | None = 0, mode: str = "fast") -> str:
     return f"{found}.reshape({tuple(call.output.shape)!r})"
 
 
-def taken_flat(call: TorchCall, **_: object) -> str | None:
+def taken_flat(call: WrittenCall, **_: object) -> str | None:
     return _call("torch.take", *call.names) if call.kinds[1].dtype == "int64" else None
 
 
-def embedded(call: TorchCall, axis: int | None = 0, mode: str = "fast") -> str | None:
+def embedded(call: WrittenCall, axis: int | None = 0, mode: str = "fast") -> str | None:
     fits = len(call.shape) == 2 and axis in (0, -2) and call.dtype in TORCH_FLOATS
     return _call(f"{_F}embedding", call.names[1], call.names[0]) if fits else None
 
 
-def indexed_by_pairs(call: TorchCall) -> str | None:
+def indexed_by_pairs(call: WrittenCall) -> str | None:
     data, *indices = call.names
     return f"{data}[{', '.join(indices)}]" if all(one.shape for one in call.kinds[1:]) else None
 
 
-def gathered(call: TorchCall, axis: int) -> str:
+def gathered(call: WrittenCall, axis: int) -> str:
     return _call("torch.gather", call.names[0], axis, call.names[1])
 
 
-def gathered_nd(call: TorchCall, batch_dims: int) -> str:
+def gathered_nd(call: WrittenCall, batch_dims: int) -> str:
     data, places = call.names
     return f"{data}[{', '.join(f'{places}[..., {n}]' for n in range(call.kinds[1].shape[-1]))}]"
 
 
-def scattered(call: TorchCall, axis: int, reduction: str) -> str | None:
+def scattered(call: WrittenCall, axis: int, reduction: str) -> str | None:
     """TVM's importer knows no scatter_reduce."""
     data, places, updates = call.names
     return _call("torch.scatter", data, axis, places, updates) if reduction == "update" else None
 
 
-def put(call: TorchCall, accumulate: bool) -> str:
+def put(call: WrittenCall, accumulate: bool) -> str:
     data, rows, columns, values = call.names
     return _call("torch.index_put", data, f"({rows}, {columns})", values, accumulate)
 
 
-def put_nd(call: TorchCall, reduction: str) -> str | None:
+def put_nd(call: WrittenCall, reduction: str) -> str | None:
     data, places, updates = call.names
     if reduction not in ("update", "add"):
         return None
     return _call("torch.index_put", data, f"({places}[:, 0],)", updates, reduction == "add")
 
 
-def one_hot(call: TorchCall, on_value: float, off_value: float, depth: int, axis: int) -> str | None:
+def one_hot(call: WrittenCall, on_value: float, off_value: float, depth: int, axis: int) -> str | None:
     if call.dtype != "int64" or (on_value, off_value) != (1, 0):
         return None
     found, rank = _call(f"{_F}one_hot", *call.names, depth), len(call.output.shape)
@@ -361,41 +337,41 @@ def one_hot(call: TorchCall, on_value: float, off_value: float, depth: int, axis
     return f"{moved}.to(torch.float64)"
 
 
-def slice_scattered(call: TorchCall, start: int, end: int, step: int, axis: int) -> str:
+def slice_scattered(call: WrittenCall, start: int, end: int, step: int, axis: int) -> str:
     return _call("torch.slice_scatter", *call.names, axis, start, end, step)
 
 
-def ordered(call: TorchCall, axis: int, descending: bool) -> str:
+def ordered(call: WrittenCall, axis: int, descending: bool) -> str:
     return _call("torch.sort", *call.names, dim=axis, descending=descending) + "[0]"
 
 
-def order(call: TorchCall, axis: int, descending: bool, dtype: str) -> str:
+def order(call: WrittenCall, axis: int, descending: bool, dtype: str) -> str:
     found = _call("torch.argsort", *call.names, dim=axis, descending=descending)
     return found if dtype == "int64" else f"{found}.to({torch_dtype(dtype)})"
 
 
-def topk(call: TorchCall, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> str | None:
+def topk(call: WrittenCall, k: int, axis: int, ret_type: str, largest: bool, dtype: str) -> str | None:
     found = _call("torch.topk", *call.names, k, dim=axis, largest=largest)
     return found + {"both": "", "values": "[0]", "indices": "[1]"}[ret_type] if dtype == "int64" else None
 
 
-def bucketized(call: TorchCall, out_int32: bool, right: bool) -> str:
+def bucketized(call: WrittenCall, out_int32: bool, right: bool) -> str:
     return _call("torch.bucketize", *call.names, out_int32=out_int32, right=right)
 
 
-def grid_of(call: TorchCall, indexing: str) -> str:
+def grid_of(call: WrittenCall, indexing: str) -> str:
     return _of_sequence(call, _call("torch.meshgrid", *call.names, indexing='"ij"'))
 
 
 # What is made from attributes alone.
 
 
-def _kind(call: TorchCall) -> dict[str, object]:
+def _kind(call: WrittenCall) -> dict[str, object]:
     return {"dtype": torch_dtype(call.output.dtype)}
 
 
 def filled(function: str) -> Form:
-    def form(call: TorchCall, fill_value: float | None = None, **_: object) -> str:
+    def form(call: WrittenCall, fill_value: float | None = None, **_: object) -> str:
         more = () if fill_value is None else (_number(call.output.dtype, fill_value),)
         return _call(function, tuple(call.output.shape), *more, **_kind(call))
 
@@ -403,7 +379,7 @@ def filled(function: str) -> Form:
 
 
 def filled_like(function: str) -> Form:
-    def form(call: TorchCall, fill_value: float | None = None, **_: object) -> str:
+    def form(call: WrittenCall, fill_value: float | None = None, **_: object) -> str:
         return _call(function, *call.names, *(() if fill_value is None else (_number(call.dtype, fill_value),)))
 
     return form
@@ -413,15 +389,15 @@ def _number(dtype: str, value: float) -> object:
     return bool(value) if dtype == "bool" else value
 
 
-def ranged(call: TorchCall, start: int, end: int, step: int, dtype: str) -> str:
+def ranged(call: WrittenCall, start: int, end: int, step: int, dtype: str) -> str:
     return _call("torch.arange", start, end, step, **_kind(call))
 
 
-def eye(call: TorchCall, k: int, **_: object) -> str | None:
+def eye(call: WrittenCall, k: int, **_: object) -> str | None:
     return _call("torch.eye", *call.output.shape, **_kind(call)) if k == 0 else None
 
 
-def hamming(call: TorchCall, window_size: int, periodic: bool, alpha: float, beta: float, dtype: str) -> str:
+def hamming(call: WrittenCall, window_size: int, periodic: bool, alpha: float, beta: float, dtype: str) -> str:
     return _call("torch.hamming_window", window_size, periodic, alpha, beta, **_kind(call))
 
 
@@ -429,23 +405,23 @@ def hamming(call: TorchCall, window_size: int, periodic: bool, alpha: float, bet
 
 
 def of_ranks(form: Form, *ranks: int) -> Form:
-    def only(call: TorchCall, **attributes: object) -> str | None:
+    def only(call: WrittenCall, **attributes: object) -> str | None:
         return form(call, **attributes) if tuple(len(one.shape) for one in call.kinds) == ranks else None
 
     return only
 
 
-def stacked_product(call: TorchCall) -> str | None:
+def stacked_product(call: WrittenCall) -> str | None:
     ranks, stacks = [len(one.shape) for one in call.kinds], {one.shape[:1] for one in call.kinds}
     return _call("torch.bmm", *call.names) if ranks == [3, 3] and len(stacks) == 1 else None
 
 
-def linear(call: TorchCall) -> str | None:
+def linear(call: WrittenCall) -> str | None:
     fits = len(call.kinds[1].shape) == 2
     return _call(f"{_F}linear", call.names[0], f"{call.names[1]}.t()") if fits else None
 
 
-def einsum(call: TorchCall, subscripts: str) -> str | None:
+def einsum(call: WrittenCall, subscripts: str) -> str | None:
     """A sum of whole numbers is int64."""
     if subscripts == "ij->j" and call.dtype not in (*TORCH_FLOATS, "int64"):
         return None
@@ -462,7 +438,7 @@ def _even(padding: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def convolution(
-    call: TorchCall,
+    call: WrittenCall,
     strides: tuple[int, ...],
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
@@ -477,7 +453,7 @@ def convolution(
 
 
 def padded_convolution(
-    call: TorchCall,
+    call: WrittenCall,
     strides: tuple[int, ...],
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
@@ -500,7 +476,7 @@ def _backwards(pairs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
 
 
 def transposed_convolution(
-    call: TorchCall,
+    call: WrittenCall,
     strides: tuple[int, ...],
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
@@ -517,7 +493,7 @@ def transposed_convolution(
 
 
 def max_pool(
-    call: TorchCall,
+    call: WrittenCall,
     pool_size: tuple[int, ...],
     strides: tuple[int, ...],
     padding: tuple[int, ...] = (),
@@ -534,7 +510,7 @@ def max_pool(
 
 
 def average_pool(
-    call: TorchCall, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...] = (),
+    call: WrittenCall, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...] = (),
     count_include_pad: bool = False, **_: object,
 ) -> str | None:  # fmt: skip
     rank = len(pool_size)
@@ -545,23 +521,23 @@ def average_pool(
     return _call(f"{_F}avg_pool{rank}d", *call.names, tuple(pool_size), *more)
 
 
-def adaptive_average(call: TorchCall, output_size: tuple[int, ...], layout: str) -> str:
+def adaptive_average(call: WrittenCall, output_size: tuple[int, ...], layout: str) -> str:
     return _call(f"{_F}adaptive_avg_pool{len(output_size)}d", *call.names, tuple(output_size))
 
 
 def channels_last(form: Form, *kernel: int) -> Form:
     """The same with channels behind the others: permuted before and after."""
 
-    def moved(call: TorchCall, **attributes: object) -> str | None:
+    def moved(call: WrittenCall, **attributes: object) -> str | None:
         data = f"{call.names[0]}.permute(0, 3, 1, 2)"
         others = tuple(f"{name}.permute{kernel!r}" for name in call.names[1:])
-        found = form(TorchCall((data, *others), call.kinds, call.outputs), **attributes)
+        found = form(WrittenCall((data, *others), call.kinds, call.outputs), **attributes)
         return None if found is None else f"{found}.permute(0, 2, 3, 1)"
 
     return moved
 
 
-def _last_axes(call: TorchCall, axes: tuple[int, ...]) -> tuple[int, ...] | None:
+def _last_axes(call: WrittenCall, axes: tuple[int, ...]) -> tuple[int, ...] | None:
     """The extents of some axes, if they are the last ones in their order."""
     rank = len(call.shape)
     found = [axis % rank for axis in axes]
@@ -569,7 +545,7 @@ def _last_axes(call: TorchCall, axes: tuple[int, ...]) -> tuple[int, ...] | None
 
 
 def normalised(function: str) -> Form:
-    def form(call: TorchCall, axes: tuple[int, ...], epsilon: float, **_: object) -> str | None:
+    def form(call: WrittenCall, axes: tuple[int, ...], epsilon: float, **_: object) -> str | None:
         last = _last_axes(call, axes)
         return None if last is None else _call(function, call.names[0], last, *call.names[1:], epsilon)
 
@@ -577,7 +553,7 @@ def normalised(function: str) -> Form:
 
 
 def batch_norm(
-    call: TorchCall, axis: int, epsilon: float, center: bool, scale: bool, momentum: float, **_: object
+    call: WrittenCall, axis: int, epsilon: float, center: bool, scale: bool, momentum: float, **_: object
 ) -> str | None:
     data, gamma, beta, mean, variance = call.names
     if len(call.shape) < 2 or axis % len(call.shape) != 1:
@@ -586,21 +562,21 @@ def batch_norm(
     return f"{_call(f'{_F}batch_norm', *given)}, {mean}, {variance}"
 
 
-def group_norm(call: TorchCall, num_groups: int, epsilon: float, **_: object) -> str:
+def group_norm(call: WrittenCall, num_groups: int, epsilon: float, **_: object) -> str:
     return _call(f"{_F}group_norm", call.names[0], num_groups, *call.names[1:], epsilon)
 
 
-def instance_norm(call: TorchCall, epsilon: float, **_: object) -> str:
+def instance_norm(call: WrittenCall, epsilon: float, **_: object) -> str:
     data, gamma, beta = call.names
     return _call(f"{_F}instance_norm", data, weight=gamma, bias=beta, eps=epsilon)
 
 
-def prelu(call: TorchCall, axis: int) -> str | None:
+def prelu(call: WrittenCall, axis: int) -> str | None:
     fits = len(call.shape) > 1 and axis % len(call.shape) == 1
     return _call(f"{_F}prelu", *call.names) if fits else None
 
 
-def pad(call: TorchCall, pad_width: tuple[int, ...], pad_mode: str, pad_value: float = 0) -> str | None:
+def pad(call: WrittenCall, pad_width: tuple[int, ...], pad_mode: str, pad_value: float = 0) -> str | None:
     """Only numbers are put before and behind any axis; elements only around the last ones, of one or two more."""
     pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     if pad_mode == "constant":
@@ -615,12 +591,12 @@ def _whole(dtype: str, value: float) -> float:
     return value if dtype in TORCH_FLOATS else int(value)
 
 
-def pixel_shuffle(call: TorchCall, upscale_factor: int) -> str:
+def pixel_shuffle(call: WrittenCall, upscale_factor: int) -> str:
     return _call(f"{_F}pixel_shuffle", *call.names, upscale_factor)
 
 
 def resize(
-    call: TorchCall, size: tuple[int, ...], method: str, coordinate_transformation_mode: str, **_: object
+    call: WrittenCall, size: tuple[int, ...], method: str, coordinate_transformation_mode: str, **_: object
 ) -> str | None:
     if method == "nearest_neighbor":
         return _call(f"{_F}interpolate", *call.names, tuple(size), mode='"nearest"')
@@ -630,21 +606,21 @@ def resize(
     return _call(f"{_F}interpolate", *call.names, tuple(size), mode=mode, align_corners=corners)
 
 
-def grid_sample(call: TorchCall, align_corners: bool, **_: object) -> str:
+def grid_sample(call: WrittenCall, align_corners: bool, **_: object) -> str:
     grid = f"{call.names[1]}.permute(0, 2, 3, 1)"
     return _call(f"{_F}grid_sample", call.names[0], grid, align_corners=align_corners)
 
 
-def affine_grid(call: TorchCall, size: tuple[int, int], align_corners: bool) -> str:
+def affine_grid(call: WrittenCall, size: tuple[int, int], align_corners: bool) -> str:
     found = _call(f"{_F}affine_grid", *call.names, (call.shape[0], 1, *size), align_corners=align_corners)
     return f"{found}.permute(0, 3, 1, 2)"
 
 
-def nll_loss(call: TorchCall, reduction: str, ignore_index: int) -> str:
+def nll_loss(call: WrittenCall, reduction: str, ignore_index: int) -> str:
     return _call(f"{_F}nll_loss", *call.names, ignore_index=ignore_index, reduction=f'"{reduction}"')
 
 
-def attention(call: TorchCall, causal_mask: str | None) -> str | None:
+def attention(call: WrittenCall, causal_mask: str | None) -> str | None:
     """A mask of any kind excludes the other."""
     bias = call.names[3:]
     if causal_mask not in (None, "TopLeft") or (bias and causal_mask):

@@ -64,7 +64,6 @@ class Writing:
 class WrittenCall:
     """One call to write: the names and types of its inputs, the types of its outputs."""
 
-    to: Writing
     names: tuple[str, ...]
     kinds: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
@@ -77,3 +76,14 @@ class WrittenCall:
     @property
     def dtype(self) -> str:
         return self.kinds[0].dtype
+
+    @property
+    def output(self) -> TensorType:
+        return self.outputs[0]
+
+
+@dataclass(frozen=True)
+class OnnxCall(WrittenCall):
+    """One that is written to a file."""
+
+    to: Writing
