@@ -103,6 +103,10 @@ def test_a_death_between_passes_is_none_of_theirs() -> None:
     assert ask_walk(child, Case("{}")) == Walk(1, Change.DIED, detail="SIGSEGV")
 
 
+def test_a_case_without_passes_may_die_too() -> None:
+    assert ask_walk(Child([{"at": None, "name": ""}], SEGFAULT), Case("{}")) == Walk(0, Change.DIED, detail="SIGSEGV")
+
+
 def test_a_death_of_the_interpreter_tells_nothing() -> None:
     assert ask_walk(Child(marks("tirx.A"), Observation(Exit.OOM, Stage.INTERPRET)), Case("{}")) is None
 

@@ -20,6 +20,14 @@ from tzerlike.findings.issue.pytest_file import UNCHANGED
     [
         (1, (), ContextConfig(), Stage.PASSES, "The default pipeline with default options shows it."),
         (1, ("relax.FuseOps",), ContextConfig(), Stage.PASSES, "The passes are those of a pipeline that TVM ships."),
+        (
+            1,
+            ("relax.Gradient",),
+            ContextConfig(),
+            Stage.PASSES,
+            "The default pipeline with default options, behind `relax.transform.Gradient`, shows it.",
+        ),
+        (1, ("relax.FromOnnx23_0",), ContextConfig(), Stage.PASSES, "`from_onnx` with default options shows it."),
         (1, (), ContextConfig(), Stage.MUTATE, "The calls above take arguments of the documented types."),
         (2, (), ContextConfig(), Stage.PASSES, "Only seen with a program of unusual form."),
         (2, (), ContextConfig(opt_level=2), Stage.PASSES, "Only seen with a program of unusual form."),

@@ -45,7 +45,7 @@ def ask_walk(
     marks = [record for record in records if "at" in record]
     if death is None or not marks or death.stage is not Stage.PASSES:
         return None
-    begun = 1 + max(mark["at"] for mark in marks if mark["at"] is not None)
+    begun = 1 + max((mark["at"] for mark in marks if mark["at"] is not None), default=-1)
     index, name = marks[-1]["at"], marks[-1]["name"]
     if index is None:
         return Walk(begun, Change.DIED, detail=death.message)

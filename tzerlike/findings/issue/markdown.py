@@ -29,6 +29,7 @@ from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.findings.issue.wording import (
+    MESSAGE_LINES,
     allocated_inside,
     bare_buffer,
     bound,
@@ -36,9 +37,9 @@ from tzerlike.findings.issue.wording import (
     compiler_words,
     makes_closures,
     pasted,
+    quotable,
     short_number,
     short_numbers,
-    without_addresses,
 )
 from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.oracles.crash import SANITIZER
@@ -50,7 +51,6 @@ from tzerlike.tir.witness.verdict import WitnessWord
 _DIFF_LINES = 60
 _SHORT_DIFF = 12
 """Lines of a diff whose long lines are shown for the most part."""
-_MESSAGE_LINES = 10
 
 _TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
 """The target among the attributes of a function, long and seldom changed."""
@@ -58,12 +58,6 @@ _TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
 _LOSSY = "TVM prints this program as below, but parsing that text does not give the program back."
 
 _NOT_COMPILED = "The CUDA source that TVM generates does not compile:"
-
-_DIAGNOSTIC = re.compile(r"\n\s*The IR with diagnostic is:\n[\s\S]*?\n(?=Error message: )")
-"""The module that a ScheduleError prints between what failed and why."""
-
-_SCRIPT_BELOW = re.compile(r"\n\s*Error in pass: .*\nLocation \(TVMScript\):")
-"""Where TVM goes on to print the module that a pass was given."""
 
 
 def report(subject: Subject) -> str:
@@ -203,8 +197,8 @@ def _actual(subject: Subject) -> list[str]:
         if REFUSED_SOURCE in said:
             # Nobody raises that: it is what we ask after TVM is done.
             said, raises = compiler_words(said.partition(REFUSED_SOURCE)[2]), _NOT_COMPILED
-        said = without_addresses(_SCRIPT_BELOW.split(said)[0])
-        lines = [raises, "", *fenced(cut(_DIAGNOSTIC.sub("\n...\n", said), _MESSAGE_LINES))]
+        said = quotable(said)
+        lines = [raises, "", *fenced(cut(said, MESSAGE_LINES))]
         if own := allocated_inside(said, subject.script):
             lines += ["", f"The block allocates {code(own)} itself, so its signature need not have it."]
         if lacks_memory(said):
@@ -215,7 +209,7 @@ def _actual(subject: Subject) -> list[str]:
         lines = [f"{_place(subject)} kills the process: {death(subject)}."]
         if seen.message.startswith(SANITIZER):
             report = seen.message.partition("\n")[2]
-            lines += ["", "From a build of TVM with AddressSanitizer:", "", *fenced(cut(report, _MESSAGE_LINES))]
+            lines += ["", "From a build of TVM with AddressSanitizer:", "", *fenced(cut(report, MESSAGE_LINES))]
     elif kind == "hang":
         lines = [f"{_place(subject)} {_without_end(subject)}."]
     else:
@@ -223,7 +217,7 @@ def _actual(subject: Subject) -> list[str]:
     if _unrolls_unasked(subject):
         lines[-1] += " All loops of the program are serial, and nothing asks to unroll one."
     if subject.memcheck:
-        lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, _MESSAGE_LINES))]
+        lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
     if shown := trace(seen.backtrace):
@@ -238,8 +232,7 @@ def _then_raised(seen: Observation) -> list[str]:
     if not ill_typed or seen.exit is not Exit.REJECTED or seen.stage is not Stage.BUILD:
         return []
     later = code(seen.pass_name) if seen.pass_name else STAGE_NAMES[Stage.BUILD]
-    said = without_addresses(_SCRIPT_BELOW.split(seen.message.strip())[0])
-    return ["", f"{later} raises on that:", "", *fenced(cut(said, _MESSAGE_LINES))]
+    return ["", f"{later} raises on that:", "", *fenced(cut(quotable(seen.message), MESSAGE_LINES))]
 
 
 def _too_much(limit: int, test: str) -> str:

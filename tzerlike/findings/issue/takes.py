@@ -13,7 +13,8 @@ from tzerlike.findings.issue.layout import code
 from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.wording import brief, huge_extent
-from tzerlike.graph.steps import COMPILED, IMPORT_STEPS, leading
+from tzerlike.graph.importers import importer_in
+from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, leading
 from tzerlike.oracles.documented import is_documented
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.plain import odd_in
@@ -66,6 +67,10 @@ def takes(subject: Subject) -> str:
             return "The passes are those of a pipeline that TVM ships."
         if UNCHANGED in subject.test:
             return "The pass is one of the default pipeline."
+        if GRADIENT in case.passes:
+            return f"The default pipeline with default options, behind `relax.transform.Gradient`{lifted}, shows it."
+        if importer := importer_in(case.passes):
+            return f"`{importer.function}` with default options shows it."
         return f"The default pipeline with default options{lifted} shows it."
     if only_with(subject):
         return ""

@@ -36,6 +36,21 @@ def without_addresses(text: str) -> str:
     return re.sub(rf" \({_ADDRESS}\)|\b{_ADDRESS} ?", "", text)
 
 
+def quotable(message: str) -> str:
+    """What a report may quote of what TVM says: no module, and no addresses."""
+    return _DIAGNOSTIC.sub("\n...\n", without_addresses(_SCRIPT_BELOW.split(message.strip())[0]))
+
+
+MESSAGE_LINES = 10
+"""So many lines of it a report quotes."""
+
+_DIAGNOSTIC = re.compile(r"\n\s*The IR with diagnostic is:\n[\s\S]*?\n(?=Error message: )")
+"""The module that a ScheduleError prints between what failed and why."""
+
+_SCRIPT_BELOW = re.compile(r"\n\s*Error in pass: .*\nLocation \(TVMScript\):")
+"""Where TVM goes on to print the module that a pass was given."""
+
+
 def compiler_words(log: str) -> str:
     """What a CUDA compiler says of the first error: its name once, without notes on headers of this machine."""
     error, *others = log.splitlines()

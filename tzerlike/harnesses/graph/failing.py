@@ -9,7 +9,8 @@ from typing import Any
 from tzerlike.core.case import PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Stage
-from tzerlike.findings.issue.wording import first_line, without_addresses
+from tzerlike.findings.issue.layout import cut
+from tzerlike.findings.issue.wording import MESSAGE_LINES, quotable
 from tzerlike.graph.model import Model
 from tzerlike.graph.relax import relax_accepts, relax_objection
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
@@ -57,7 +58,7 @@ def _run(finding: Finding, model: Model, module: Any) -> str:
             _build(finding, passed)
     except CompilerRefused as refusal:
         failed = refusal.message
-    return without_addresses(first_line(failed)) if failed and _compiles(finding, module) else ""
+    return cut(quotable(failed), MESSAGE_LINES) if failed and _compiles(finding, module) else ""
 
 
 def _passed(finding: Finding, passes: Sequence[PassSpec], module: Any) -> Any:
