@@ -78,6 +78,13 @@ def observed(case: Case) -> Observation:
     return Observation.from_json(json.loads(answer))
 
 
+def test_an_operator_without_a_rule_is_no_finding() -> None:
+    case = case_of(_call("rsqrt", _doubles(3, 4, low=0.5)), GRADIENT.name)
+    seen = observed(case)
+    assert "FPrimalGradient has not been registered" in seen.message
+    assert judge_errors(case, seen) is None
+
+
 def _case(model: Model, *passes: str) -> Case:
     return case_of(model, GRADIENT.name, *passes)
 

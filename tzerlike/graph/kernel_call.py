@@ -57,5 +57,5 @@ class _Extents:
 
     def _written(self, extent: Any) -> str:
         if isinstance(extent, int | tvm_api.part("tirx").IntImm):
-            return str(int(extent))
+            return f"T.int64({int(extent)})"
         return self._names.setdefault(str(extent), f"e{len(self._names)}")

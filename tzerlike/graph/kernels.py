@@ -1,6 +1,6 @@
 """The functions of tensor IR that models call, as TVMScript.
 
-Extents are numbers, or the names of variables.
+Extents are source: numbers of 64 bits, as those of Relax are, or the names of variables.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         r"pattern name for a composite function should start with a compiler name": "patterns that are no compiler's",
         r"expected 32 or 64 bits but got": "remainders of half precision on a GPU",
         r"Data type \S+ not supported for \w+ op": "tests for infinities and NaN in a dtype that has them",
+        r"Attribute FPrimalGradient has not been registered": "gradients of what has no rule for them",
     }
 )
 """Regular expressions that occur in messages, and what is not supported."""
