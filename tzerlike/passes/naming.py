@@ -2,5 +2,5 @@
 
 
 def short_name(name: str) -> str:
-    """A pass without its namespace."""
-    return name.rpartition(".")[2]
+    """A pass without its namespace; what has a blank in it is no pass, and stays as it is."""
+    return name if " " in name else name.rpartition(".")[2]

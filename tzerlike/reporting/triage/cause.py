@@ -143,7 +143,7 @@ def _told(
     marks: Sequence[str],
     slips: Sequence[str],
 ) -> Cause | None:
-    named = guilty if " " in guilty else short_name(guilty)
+    named = short_name(guilty)
     origin = seen.origin
     if kind in ("ice-on-valid", "crash") and origin and origin.check in _LEAVING and _IN in origin.rule:
         return _left(origin.pass_name, origin.rule)
