@@ -79,15 +79,21 @@ def _loops(extents: Extents, names: Sequence[str], body: Lines) -> Lines:
     return [f"for {', '.join(names)} in T.grid({', '.join(extents)}):", *_within(body)] if extents else body
 
 
-def _block(name: str, extents: Extents, body: Callable[[Sequence[str]], Lines], **how: Any) -> Lines:
+def _block(
+    name: str,
+    extents: Extents,
+    body: Callable[[Sequence[str]], Lines],
+    order: Sequence[int] | None = None,
+    reduced: Sequence[int] = (),
+) -> Lines:
     """A block with an axis for each extent; `order` has the loops from the outermost in, `reduced` the axes that are
     reduced."""
-    order, reduced = how.get("order", range(len(extents))), how.get("reduced", ())
     loops, axes = [f"i{axis}" for axis in range(len(extents))], [f"v{axis}" for axis in range(len(extents))]
     kinds = "".join("R" if axis in reduced else "S" for axis in range(len(extents)))
     bound = [f'{", ".join(axes)} = T.axis.remap("{kinds}", [{", ".join(loops)}])'] if extents else []
     inside = [f'with T.sblock("{name}"):', *_within([*bound, *body(axes)])]
-    return _loops([extents[axis] for axis in order], [loops[axis] for axis in order], inside)
+    outermost_first = range(len(extents)) if order is None else order
+    return _loops([extents[axis] for axis in outermost_first], [loops[axis] for axis in outermost_first], inside)
 
 
 def _replaced(indices: Sequence[str], axis: int, other: str) -> str:
@@ -105,9 +111,9 @@ def _mirrored(indices: Sequence[str], axis: int, extent: str) -> str:
 _Body = tuple[list[Extents], Lines]
 
 
-def _elementwise(call: _Call, store: Callable[[Sequence[str]], str], **how: Any) -> _Body:
+def _elementwise(call: _Call, store: Callable[[Sequence[str]], str], order: Sequence[int] | None = None) -> _Body:
     """One block over the shape of the first input, with one statement."""
-    return [call.shapes[0]], _block("kernel", call.shapes[0], lambda v: [store(v)], **how)
+    return [call.shapes[0]], _block("kernel", call.shapes[0], lambda v: [store(v)], order)
 
 
 def _reordered(call: _Call) -> _Body:

@@ -114,9 +114,9 @@ def _expected(subject: Subject) -> str:
             off += " of the number in the test" if difference.nature == "inaccurate" and off else ""
             value = f"{short_numbers(difference.got, difference.expected)[1]}{off}"
             value = f"{code(wrong_place(difference))} is {'finite' if difference.only_finite else value}. "
-        if difference is not None and difference.name.startswith(GRADIENT_BY) and difference.nature == "shape":
-            return f"{value}A gradient has the shape of what it is taken by."
         if difference is not None and difference.name.startswith(GRADIENT_BY):
+            if difference.nature == "shape":
+                return f"{value}A gradient has the shape of what it is taken by."
             return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
             inexact = difference is not None and difference.nature == "inaccurate"
