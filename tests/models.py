@@ -21,7 +21,7 @@ ALL = Effort(frozenset({Check.RESULTS, Check.REJECTIONS, Check.TYPES, Check.SIGN
 LEVEL_ZERO = '{"kind": "llvm", "opt-level": 0}'
 
 
-class _Notes:
+class Notes:
     """Stands for the channel of a child."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _Notes:
 
 def observed(case: Case, effort: Effort = ALL) -> Observation:
     """What a child sees in a case, with nearly all that it looks at for some oracle."""
-    channel: Any = _Notes()
+    channel: Any = Notes()
     record = running.run_case(case, channel, ALONE, effort, False)
     return Observation(
         Exit(record["exit"]),

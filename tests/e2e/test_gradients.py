@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.models import Drafted, case_of
+from tests.models import ALL, Drafted, Notes, case_of
 from tests.models import observed as observed_here
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import Finding
@@ -22,6 +22,8 @@ from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.steps import GRADIENT
 from tzerlike.graph.stored import model_of
+from tzerlike.harnesses.graph.building import Building
+from tzerlike.harnesses.graph.gradients import gradient_at_fault
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import MIXED, ZERO, rules_for_gradients, suited
@@ -108,7 +110,37 @@ def test_a_scan_that_leaves_itself_out_and_a_choice_that_broadcasts_have_wrong_g
 def test_triu_has_a_rule_that_does_not_fit_it() -> None:
     case = _case(_call("triu", _doubles(3, 4), k=0))
     found = judge_errors(case, observed(case))
-    assert found is not None and found.parts[0] == "Gradient" and "partials number" in found.observation.message
+    assert found is not None and found.root[0] == "gradient of triu" and "partials number" in found.root[1]
+
+
+def _fed_choice(*rows: str) -> Model:
+    """Logarithms in a column, which a choice makes a matrix of, and what some other operators make of that."""
+    draft = Drafted(_doubles(3, low=0.5), Origin(TensorType((2,), "bool")), _doubles())
+    column = draft.call("expand_dims", draft.call("log", 0), axis=(1,))
+    found = draft.call("where", 1, column, 2)
+    for row in rows:
+        found = draft.call(row, found, k=0)
+    return with_loss(draft.model(found), [found])
+
+
+@pytest.mark.parametrize(
+    ("rows", "guilty", "how"), [((), "where", "shape"), (("triu",), "triu", "InternalError: Check failed: (partials")]
+)
+def test_who_has_the_gradient_that_another_fails_on_is_to_blame(rows: tuple[str, ...], guilty: str, how: str) -> None:
+    """That of the choice has the shape of its result, which that of the logarithm cannot take; where it comes to
+    nothing of the sort, it is not to blame although it is wrong."""
+    found = judge_errors(case := _case(_fed_choice(*rows)), observed(case))
+    assert found is not None and found.root[0] == f"gradient of {guilty}" and found.root[1].startswith(how)
+    assert found.parts[0] == "Gradient"
+
+
+def test_a_pass_that_fails_on_what_has_right_gradients_is_to_blame_itself() -> None:
+    """The gradient of the choice is wrong, but all is well with gradients alone."""
+    draft = Drafted(Origin(TensorType((3, 4), "bool")), _doubles(3, 4), _doubles(4))
+    chosen = draft.call("where", 0, 1, 2)
+    case = _case(with_loss(draft.model(chosen), [chosen]), "relax.ThroughNothing")
+    building = Building(case, Notes(), ALL)  # type: ignore[arg-type]
+    assert gradient_at_fault(building, model_of(case.ir), "relax.ThroughNothing") is None
 
 
 def test_channels_that_come_last_are_refused_in_words() -> None:

@@ -41,7 +41,7 @@ class Signed:
     wrong code of which the guilty pass is known, with what that does: whether a wrong value is the first one, not a
     number or infinite is chance. `root` is, since scheme 10, the same for wrong values due to a schedule primitive,
     with what that does where it is known, and for a function of TVM's that is at fault whoever calls it; for models
-    it is `gist` and `marks` without any type that they quote.
+    it is `gist` and `marks` without any type that they quote, or the operator whose gradient is at fault and how.
     `apart` is what the reduced program has, where another finding of the same signature was reduced to one without:
     two causes that have one signature.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, islice
 from random import Random
@@ -61,7 +61,7 @@ def without_calls(model: Model) -> Iterator[Model]:
     """Something that comes in, or an input of the same type, in the place of what a call gives."""
     for at in range(len(model.vertices)):
         for bypassed in (True, False):
-            found = _without(model, at, bypassed)
+            found = _without(model, {at}, bypassed)
             if found is not None and found.vertices:
                 yield found
 
@@ -94,11 +94,20 @@ def unusualness(row: str) -> int:
     return PLAINEST.index(row) if row in PLAINEST else len(PLAINEST)
 
 
-def _without(model: Model, at: int, bypassed: bool) -> Model | None:
+def coming_in(model: Model, calls: Collection[Vertex]) -> Model | None:
+    """Return what makes the output of a model, which its last call gives, where inputs take the place of what some
+    calls give; None where that is one of them."""
+    if model.vertices[-1] in calls:
+        return None
+    found = _without(model, {at for at, vertex in enumerate(model.vertices) if vertex in calls}, bypassed=False)
+    return found and pruned(found, found.outputs[-1:])
+
+
+def _without(model: Model, calls: Collection[int], bypassed: bool) -> Model | None:
     into = _strict()
 
     def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
-        return [into.instead(kind, inputs if bypassed else ()) for kind in vertex.outputs] if number == at else None
+        return [into.instead(kind, inputs if bypassed else ()) for kind in vertex.outputs] if number in calls else None
 
     return _put(into, model, edit, model.sources)
 

@@ -18,6 +18,10 @@ IMPORT_STEPS = tuple(step for one in IMPORTERS for step in one.steps)
 """First steps of a sequence: the model is written for an importer, and what TVM imports goes on."""
 
 
+RAISES, WRONG_SHAPE = "raises", "shape"
+"""What is wrong with an operator's gradient that TVM fails on: it is refused by itself, or is of another shape."""
+
+
 def leading(passes: Sequence[PassSpec]) -> tuple[PassSpec, ...]:
     """Return the step that makes the program of a sequence, gradients or an import: all its builds begin with that."""
     return tuple(passes[:1]) if passes and passes[0] in (GRADIENT, *IMPORT_STEPS) else ()

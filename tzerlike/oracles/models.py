@@ -15,7 +15,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
 from tzerlike.graph.importers import importer_named
-from tzerlike.graph.steps import COMPILED, blames_gradients, blames_import
+from tzerlike.graph.steps import COMPILED, RAISES, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -74,8 +74,13 @@ def error_of_model(case: Case, observation: Observation) -> Finding | None:
         return None
     if not (rejection.well_formed and rejection.support):
         return None
-    where, message = short_name(observation.culprit) or observation.stage.value, _with_reason(observation.message)
+    origin = observation.origin
+    of_gradient = origin is not None and blames_gradients(origin.pass_name)
+    culprit = observation.pass_name if of_gradient else observation.culprit
+    where, message = short_name(culprit) or observation.stage.value, _with_reason(observation.message)
     found = of_error(case, observation, (where,), message_template(message))
+    if origin is not None and of_gradient:
+        return replace(found, root=(origin.pass_name, _wrong_with(origin)))
     said = nameless(message_template(_without_model(message)))
     gist, root = ((where, words, *found.bare[2:]) for words in (said, _without_tuples(said)))
     marks = tuple(_without_tuples(_without_model(mark)) for mark in found.marks)
@@ -83,6 +88,12 @@ def error_of_model(case: Case, observation: Observation) -> Finding | None:
     if (root, marks) == (gist, found.marks):
         return found
     return replace(found, root=(*root, *(mark for mark in marks if mark not in root[1])))
+
+
+def _wrong_with(origin: Offence) -> str:
+    """What is wrong with the gradient of an operator, without what depends on the model."""
+    said = nameless(message_template(_without_model(_with_reason(origin.where))))
+    return said if origin.rule == RAISES else origin.rule
 
 
 def _with_reason(message: str) -> str:

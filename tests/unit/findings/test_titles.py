@@ -13,6 +13,7 @@ from tzerlike.core.results import Rejection
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.titles import title
+from tzerlike.graph.steps import RAISES, WRONG_SHAPE
 
 CONCAT = "def main(x: R.Tensor((7,))):\n    with R.dataflow():\n        y = R.concat((x, x))\n        R.output(y)\n"
 
@@ -580,3 +581,27 @@ def test_a_title_names_the_block_where_what_is_said_is_cut(message: str, told: s
     titled = headline(replace(subject("ice-on-valid", seen), script=NESTED.format("")))
     error = message.partition(":")[0]
     assert titled.startswith(f"[Bug][TIR] reverse_compute_at{': ' + told if told else f' raises {error} on a nested'}")
+
+
+@pytest.mark.parametrize(
+    ("origin", "title", "sentence"),
+    [
+        (
+            Offence(NOT_KEPT, "gradient of where", WRONG_SHAPE, "by a tensor of shape (3, 1) has shape (3, 2)"),
+            "Gradient of `where` has a wrong shape: no",
+            "the gradient of `where`: in a model of that call alone, the gradient by a tensor of shape (3, 1)",
+        ),
+        (
+            Offence(NOT_KEPT, "gradient of nn.conv2d", RAISES, "ValueError: never\nfrom here"),
+            "Gradient of `nn.conv2d` fails: no",
+            "the gradient of `nn.conv2d`: in a model of that call alone, the gradient is refused: ValueError: never.",
+        ),
+    ],
+)
+def test_the_operator_whose_gradient_another_fails_on_is_named(origin: Offence, title: str, sentence: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: no", "LegalizeOps", origin=origin)
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"))
+    assert headline(told) == f"[Bug][Relax] {title}"
+    assert f"The cause is {sentence}" in report(told)
+    longer = replace(told, seen=replace(seen, message=f"InternalError: {'much to say of it ' * 9}"))
+    assert headline(longer) == f"[Bug][Relax] {title.removesuffix(': no')}"

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.bundles import crashed, program, refused, wrong
-from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.refused import failed_check
-from tzerlike.reporting.triage.cause import cause_of, named_by
+from tzerlike.graph.steps import RAISES, WRONG_SHAPE
+from tzerlike.reporting.triage.cause import Cause, cause_of, named_by
 from tzerlike.tir.shape import essence_of, shape_of
 
 NARROW = "void tvm::s_tir::Collector::Narrow(const tvm::Region&)"
@@ -457,3 +458,29 @@ def test_a_shape_is_the_kinds_of_nodes() -> None:
     made = {shape_of(json.dumps({"nodes": [{"type": "ir.Op", "data": f"tirx.{name}"}]})) for name in ("exp", "log")}
     assert made == {("intrinsic",)} and shape_of(program("prim.Max")) == shape_of(program("prim.Mul"))
     assert shape_of("") == shape_of("[3]") == shape_of('{"nodes": [3]}') == ()
+
+
+def _of_gradient(operator: str, nature: str) -> Cause | None:
+    """The cause of results that are wrong because of an operator."""
+    found = wrong("optimised")
+    assert found.results is not None and found.results.optimised.difference is not None
+    differs = replace(found.results.optimised, difference=replace(found.results.optimised.difference, nature=nature))
+    return cause_of("wrong-code", replace(found, results=replace(found.results, optimised=differs)), operator, ["x"])
+
+
+def test_all_that_fails_on_the_gradient_of_an_operator_and_its_wrong_shape_are_one() -> None:
+    raised, shaped = (Offence(NOT_KEPT, "gradient of where", rule, "words") for rule in (RAISES, WRONG_SHAPE))
+    seen = [
+        Observation(Exit.REJECTED, Stage.BUILD, f"E: {one.rule}", "LegalizeOps", origin=one) for one in (raised, shaped)
+    ]
+    assert (
+        cause_of("ice-on-valid", seen[0])
+        == cause_of("ice-on-valid", seen[1])
+        == _of_gradient("gradient of where", "shape")
+    )
+    assert _of_gradient("gradient of where", "value") not in (None, _of_gradient("gradient of where", "shape"))
+
+
+def test_a_gradient_that_is_one_call_of_an_operator_is_that_operator() -> None:
+    pooled = [_of_gradient(one, "value") for one in ("gradient of nn.max_pool2d", "grad.max_pool2d_backward")]
+    assert pooled[0] == pooled[1] != _of_gradient("grad.take_backward", "value")

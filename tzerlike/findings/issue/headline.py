@@ -6,7 +6,7 @@ import re
 
 from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import Observation, Offence, Stage
-from tzerlike.core.results import DEFAULT_PIPELINE, Ending
+from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, Ending
 from tzerlike.findings.issue.layout import telling_names
 from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
 from tzerlike.findings.issue.subject import Subject
@@ -30,6 +30,7 @@ from tzerlike.findings.issue.wording import (
 )
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
+from tzerlike.graph.steps import WRONG_SHAPE, blames_gradients
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.models import called
@@ -64,6 +65,8 @@ def headline(subject: Subject) -> str:
             due = f"{due[:-1]}, {short_name(seen.results.misled[0])})"
         ran = blamed(subject)
         text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
+    elif seen.origin is not None and blames_gradients(seen.origin.pass_name):
+        text = f"{_of_gradient(seen.origin)}: {reason(seen.refusal)}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
         where = left(seen.origin)
@@ -109,6 +112,12 @@ def headline(subject: Subject) -> str:
     if block and block not in named and _says_little(named, reason(seen.refusal)):
         return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)
     return named
+
+
+def _of_gradient(origin: Offence) -> str:
+    """What is wrong with the gradient of an operator, on which TVM fails."""
+    named = f"Gradient of `{origin.pass_name.removeprefix(GRADIENT_OF)}`"
+    return f"{named} has a wrong shape" if origin.rule == WRONG_SHAPE else f"{named} fails"
 
 
 def _of_text(headline: str, script: str) -> str:
@@ -200,7 +209,10 @@ def _in_short(place: str, subject: Subject) -> str:
     """What failed in which function of TVM's, where what it says is too long for a title."""
     if subject.finding.kind == "invalid-ir":
         return account_for(subject).headline.partition(": ")[0]
-    if subject.seen.origin is not None:
+    origin = subject.seen.origin
+    if origin is not None and blames_gradients(origin.pass_name):
+        return _of_gradient(origin)
+    if origin is not None:
         fails = "crashes" if subject.finding.kind == "crash" else "fails"
         return f"{short_name(subject.seen.culprit)} leaves IR that {_failing(place)} {fails} on"
     if place == "CUDA source":

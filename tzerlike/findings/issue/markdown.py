@@ -24,7 +24,7 @@ from tzerlike.findings.issue.headline import (
 from tzerlike.findings.issue.labels import labels
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace, triage
 from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, test_first, whole_test, with_schedule
-from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, wrong_place
+from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, spelled, wrong_place
 from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
@@ -35,6 +35,7 @@ from tzerlike.findings.issue.wording import (
     bound,
     brief,
     compiler_words,
+    first_line,
     makes_closures,
     pasted,
     quotable,
@@ -42,6 +43,7 @@ from tzerlike.findings.issue.wording import (
     short_numbers,
 )
 from tzerlike.graph.importers import importer_in, importer_named
+from tzerlike.graph.steps import WRONG_SHAPE, blames_gradients
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
 from tzerlike.systems.optional import in_words
@@ -296,6 +298,9 @@ _ENDLESS = (
 
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
+    if blames_gradients(origin.pass_name):
+        wrong = origin.where if origin.rule == WRONG_SHAPE else f"is refused: {first_line(origin.where)}"
+        return f"The cause is {spelled(origin.pass_name)}: in a model of that call alone, the gradient {wrong}."
     said = left(origin)
     where = said if not said or origin.rule == _IN_WORDS or said.startswith(("a ", "an ")) else code(said)
     if origin.check == NOT_KEPT:

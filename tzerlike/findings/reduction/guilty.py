@@ -10,7 +10,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.observation import Observation
 from tzerlike.core.shrink import Attempt, Reducer
 from tzerlike.graph.importers import IMPORTERS
-from tzerlike.graph.steps import blames_import, noted_as
+from tzerlike.graph.steps import GRADIENT, blames_gradients, blames_import, noted_as
 from tzerlike.passes.naming import short_name
 
 
@@ -21,6 +21,8 @@ def guilty_passes(seen: Observation) -> Reducer[Case]:
     names = {short_name(name) for name in blamed if name and not blames_import(name)}
     if any(map(blames_import, blamed)):
         names |= {one.name for one in IMPORTERS}
+    if any(map(blames_gradients, blamed)):
+        names |= {GRADIENT.name}
 
     def offered(case: Case) -> Iterator[Attempt[Case]]:
         passes = case.passes

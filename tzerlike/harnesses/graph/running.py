@@ -16,6 +16,7 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.blame import with_blame
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
+from tzerlike.harnesses.graph.gradients import gradient_at_fault
 from tzerlike.harnesses.graph.makers import maker_of_failure
 from tzerlike.harnesses.graph.passes import suited
 from tzerlike.harnesses.graph.refusals import label_of
@@ -107,13 +108,14 @@ def _rejection(building: Building, model: Model, message: str) -> Rejection:
 
 
 def _maker(building: Building, model: Model, failing: str) -> dict[str, Any]:
-    """The pass that is to blame in place of the one that failed, where that is known."""
+    """Who is to blame in place of the pass that failed, where that is known: another pass, or an operator's
+    gradient."""
 
     def build(case: Case, instruments: Sequence[Any]) -> None:
         again = Building(case, building.channel, building.effort)
         again.build(again.module(model), case.passes, instruments=instruments)
 
-    found = maker_of_failure(building.case, failing, build)
+    found = gradient_at_fault(building, model, failing) or maker_of_failure(building.case, failing, build)
     return {} if found is None else {"origin": asdict(found)}
 
 

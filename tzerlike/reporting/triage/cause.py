@@ -22,6 +22,7 @@ are no chains of likenesses. It says
   through; a hang by the innermost telling function that it never left;
   wrong code by what the pass does to the program: the rule that is broken behind it, and the kinds of statements that
   there are fewer of; of a schedule by what the primitive did, or else by what is wrong with the outcome;
+  the gradient of an operator, or what it calls for that, by how the result is wrong, where an error is another shape;
   slow code, lack of memory, and what no more is known of, which fail nowhere in particular, by how
   the result is wrong and the kinds of nodes of the reduced program but for casts, which are its types, and only where
   a culprit pass was found.
@@ -42,7 +43,7 @@ from tzerlike.core.effort import Check
 from tzerlike.core.manner import manners_of
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, Exit, Frame, Observation, Offence, Stage, message_template
 from tzerlike.core.refused import about_a_definition, failed_check, refusal_in
-from tzerlike.core.results import Ending, Results
+from tzerlike.core.results import GRADIENT_OF, Ending, Results
 from tzerlike.oracles.crash import manner_of_death
 from tzerlike.passes.naming import short_name
 from tzerlike.reporting.triage.construct import lost_construct
@@ -82,11 +83,19 @@ _TWINS = {"FP8ComputeLegalize": "BF16ComputeLegalize", "FP8StorageLegalize": "BF
 
 _LEGALISERS = frozenset((*_TWINS, *_TWINS.values()))
 
+_GRADIENTS = {
+    f"{GRADIENT_OF}{forward}": f"{forward.removeprefix('nn.')}_backward"
+    for forward in ("nn.avg_pool2d", "nn.max_pool2d", "nn.nll_loss", "take")
+}
+"""Gradients that are one call of an operator, which is there for that (TVM: python/tvm/relax/op/_op_gradient.py)."""
+
 _TYPES_ALONE = {"prim.Cast"}
 """Kinds of nodes that a program has for the sake of its types."""
 
 _MIRRORED = {"cache_write": "cache_read", "reverse_compute_at": "compute_at"}
 """Primitives that do what another one does, for the other end of a buffer; they share what they call."""
+
+_SHAPE = "shape"
 
 _NO_NULL = re.compile(r"\(?([\w>.()-]+ != nullptr( && )?)+\)?")
 """A check that nothing is a null pointer."""
@@ -147,6 +156,8 @@ def _told(
     origin = seen.origin
     if kind in ("ice-on-valid", "crash") and origin and origin.check in _LEAVING and _IN in origin.rule:
         return _left(origin.pass_name, origin.rule)
+    if kind == "ice-on-valid" and origin and origin.pass_name.startswith(GRADIENT_OF):
+        return _unfit_gradient(origin.pass_name)
     if kind == "ice-on-valid":
         return _ill_typed(origin) if origin and origin.check == Check.TYPES else _internal_error(kind, seen, named)
     if kind == "invalid-ir":
@@ -171,9 +182,11 @@ def _told(
             return Cause(kind, named, "an expression" if by_expressions else failure, shape=fewer)
         if named and seen.results.blamed.ending is Ending.RAISED:
             return Cause(kind, named, failed_check(seen.results.blamed.message))
+    how = _how_wrong(seen.results) if kind == "wrong-code" and seen.results is not None else kind
+    if kind == "wrong-code" and (named.startswith(GRADIENT_OF) or named in _GRADIENTS.values()):
+        return _unfit_gradient(named) if how == _SHAPE else Cause(kind, _GRADIENTS.get(named, named), how)
     if not (named and shape):
         return None
-    how = _how_wrong(seen.results) if kind == "wrong-code" and seen.results is not None else kind
     return Cause(kind, named, how, shape=tuple(sorted(set(shape) - _TYPES_ALONE)))
 
 
@@ -187,6 +200,11 @@ def named_by(seen: Observation) -> str:
     origin = seen.origin
     beside = origin is not None and origin.check == ILL_FORMED and not about_a_definition(seen.message)
     return "" if origin is None or beside else origin.pass_name
+
+
+def _unfit_gradient(guilty: str) -> Cause:
+    """A gradient of another shape than what it is by comes out, or something fails on it, which may be the rule."""
+    return Cause("wrong-code", _GRADIENTS.get(guilty, guilty), _SHAPE)
 
 
 def _ill_typed(offence: Offence) -> Cause:

@@ -1,0 +1,93 @@
+"""Which operator's gradient makes TVM fail on a model that it builds without gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tzerlike.core.case import PassSpec
+from tzerlike.core.observation import NOT_KEPT, Offence
+from tzerlike.core.results import GRADIENT_OF
+from tzerlike.graph.calls import shapes_of
+from tzerlike.graph.loss import losses_of_calls
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import Model, Vertex
+from tzerlike.graph.smaller import coming_in
+from tzerlike.graph.spec import ROWS
+from tzerlike.graph.steps import GRADIENT, RAISES, WRONG_SHAPE
+from tzerlike.graph.values import drawn_values
+from tzerlike.harnesses.graph.building import DEFAULT_BUILD, LOWERED_ONLY, Building
+from tzerlike.harnesses.graph.passes import ADJOINT, made_pass
+from tzerlike.harnesses.graph.refusals import label_of
+from tzerlike.passes.label import Label
+from tzerlike.passes.naming import short_name
+from tzerlike.systems import tvm_api
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+
+
+def gradient_at_fault(building: Building, model: Model, failing: str) -> Offence | None:
+    """Return what is wrong with the gradient of an operator of a model that was refused in the pass `failing`.
+
+    The model is refused with gradients alone; a model of that one call has a wrong gradient, or none; and where what
+    such calls give comes in, the rest has its gradients. None where no operator is like that.
+    """
+    if GRADIENT not in building.case.passes:
+        return None
+    ((_, sources),) = building.runs(model)
+    if not _refusal(building, model, sources, (GRADIENT,), DEFAULT_BUILD):
+        return None
+    in_pass = short_name(failing) == short_name(GRADIENT.name)
+    faults = list(_faults(building, model, sources, in_pass=in_pass))
+    for first in {found.pass_name: found for _, found in reversed(faults)}.values():
+        without = coming_in(model, [vertex for vertex, found in faults if found.pass_name == first.pass_name])
+        values = [] if without is None else [drawn_values(one, 0) for one in without.sources]
+        if without is None or not _refusal(building, without, values, (GRADIENT,), DEFAULT_BUILD):
+            return first
+    return None
+
+
+def _faults(
+    building: Building, model: Model, sources: Sequence[Array], *, in_pass: bool
+) -> Iterator[tuple[Vertex, Offence]]:
+    """Calls, the last first, and what is wrong with the gradient of each in a model of its own; `in_pass`: if that is
+    seen when it is made, and not when it is built."""
+    for vertex, alone, values in losses_of_calls(model, ROWS, sources):
+        guilty = f"{GRADIENT_OF}{vertex.operator}"
+        try:
+            module = ask_compiler(lambda alone=alone, values=values: _made(building, alone, values))  # type: ignore[misc]
+        except CompilerRefused as refusal:
+            said, wrong = refusal.message, ""
+        else:
+            wrong = _other_shape(module)
+            said = "" if wrong or in_pass else _refusal(building, alone, values, (GRADIENT,), LOWERED_ONLY)
+            if said and _refusal(building, alone, values, (), LOWERED_ONLY):
+                continue
+        if wrong:
+            yield vertex, Offence(NOT_KEPT, guilty, WRONG_SHAPE, wrong)
+        elif said and label_of(said, alone) is Label.INTERNAL_ERROR:
+            yield vertex, Offence(NOT_KEPT, guilty, RAISES, said)
+
+
+def _made(building: Building, model: Model, values: Sequence[Array]) -> Any:
+    return made_pass(GRADIENT)(building.module(model, values))
+
+
+def _other_shape(module: Any) -> str:
+    """Which gradient has another shape than what it is by, "" for none."""
+    adjoint = module[ADJOINT]
+    for taken, shape in zip(adjoint.params, shapes_of(adjoint.ret_ty.fields[1]), strict=True):
+        (wanted,) = shapes_of(tvm_api.type_of(taken))
+        if None not in (shape, wanted) and shape != wanted:
+            return f"by a tensor of shape {wanted} has shape {shape}"
+    return ""
+
+
+def _refusal(
+    building: Building, model: Model, values: Sequence[Array], passes: Sequence[PassSpec], pipeline: str
+) -> str:
+    """What TVM says where it refuses to build a model behind passes, "" where it builds."""
+    try:
+        building.build(building.module(model, values), passes, pipeline=pipeline)
+    except CompilerRefused as refusal:
+        return refusal.message
+    return ""
