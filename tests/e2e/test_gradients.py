@@ -134,6 +134,21 @@ def test_who_has_the_gradient_that_another_fails_on_is_to_blame(rows: tuple[str,
     assert found.parts[0] == "Gradient"
 
 
+def test_of_two_that_fail_it_is_the_one_whose_words_are_heard() -> None:
+    draft = Drafted(_doubles(3, 4))
+    found = draft.call("add", draft.call("concat", upper := draft.call("triu", 0, k=0), axis=0), upper)
+    seen = observed(_case(with_loss(draft.model(found), [found])))
+    assert (
+        seen.origin is not None and seen.origin.pass_name == "gradient of concat" and seen.origin.where in seen.message
+    )
+
+
+def test_no_operator_is_to_blame_where_gradients_of_what_is_no_scalar_are_wanted() -> None:
+    draft = Drafted(_doubles(3, 4))
+    seen = observed(_case(draft.model(draft.call("concat", 0, axis=0))))
+    assert "must be a float scalar" in seen.message and seen.origin is None
+
+
 def test_a_pass_that_fails_on_what_has_right_gradients_is_to_blame_itself() -> None:
     """The gradient of the choice is wrong, but all is well with gradients alone."""
     draft = Drafted(Origin(TensorType((3, 4), "bool")), _doubles(3, 4), _doubles(4))

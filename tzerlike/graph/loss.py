@@ -45,8 +45,7 @@ def differentiable(model: Model, rules: Collection[str]) -> bool:
     """Whether the gradients of a model can be had, from TVM and by differences."""
     kinds = model.types()
     varying = {number for number, one in enumerate(model.sources) if one.kind == "input"}
-    plain = not model.variables and not any(one.within for one in model.vertices)
-    if not plain or not varying or len(model.outputs) != 1 or kinds[model.outputs[0]].shape:
+    if not is_loss(model) or not varying:
         return False
     if any(kind.dtype not in GRADIENT_DTYPES for kind in kinds if "float" in kind.dtype):
         return False
@@ -65,6 +64,12 @@ def differentiable(model: Model, rules: Collection[str]) -> bool:
             slopes += sum(prod(kinds[number].shape) for number in vertex.inputs if number in varying)
         varying.update(range(first, first + len(vertex.outputs)))
     return slopes <= _MOST_SLOPES and model.outputs[0] in varying and model.outputs[0] >= len(model.sources)
+
+
+def is_loss(model: Model) -> bool:
+    """Whether a model has one output, a scalar, and neither extents that vary nor functions."""
+    plain = not model.variables and not any(one.within for one in model.vertices)
+    return plain and len(model.outputs) == 1 and not model.types()[model.outputs[0]].shape
 
 
 def _without_gradient(vertex: Vertex) -> set[int]:

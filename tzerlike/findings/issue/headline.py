@@ -30,7 +30,7 @@ from tzerlike.findings.issue.wording import (
 )
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
-from tzerlike.graph.steps import WRONG_SHAPE, blames_gradients
+from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.models import called
@@ -54,6 +54,7 @@ def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
     seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
     place = account.place or _at_work(subject) or working_step(subject)
+    of_gradient = seen.origin is not None and blames_gradients(seen.origin.pass_name)
     if account.headline:
         text = _of_text(account.headline, subject.script) if seen.stage is Stage.TEXT else account.headline
     elif kind == "wrong-code":
@@ -65,7 +66,7 @@ def headline(subject: Subject) -> str:
             due = f"{due[:-1]}, {short_name(seen.results.misled[0])})"
         ran = blamed(subject)
         text = f"Wrong code{due}: {wrong_in_short(ran)}{_at(subject) if ran.ending is Ending.DIED and not due else ''}"
-    elif seen.origin is not None and blames_gradients(seen.origin.pass_name):
+    elif seen.origin is not None and of_gradient:
         text = f"{_of_gradient(seen.origin)}: {reason(seen.refusal)}"
     elif seen.origin is not None:
         verb = "crashes" if kind == "crash" else "fails"
@@ -100,7 +101,8 @@ def headline(subject: Subject) -> str:
     # Of a model that may get smaller still, nobody knows whether its dtype matters.
     reduced = subject.original_lines > 0 and not subject.held.get(ROUGHLY)
     within = unusual_dtype(subject.script) if subject.case.harness == GRAPH and reduced else ""
-    told = text.replace(" fails: ", f" fails{_on_operators(subject)}{within and f' in {within}'}: ", 1)
+    on = "" if of_gradient else f"{_on_operators(subject)}{within and f' in {within}'}"
+    told = text.replace(" fails: ", f" fails{on}: ", 1)
     named = title(
         label, re.sub(r"^CUDA source(?= does not compile: )", f"CUDA source{_for_what(subject)}", told), short
     )
@@ -211,7 +213,7 @@ def _in_short(place: str, subject: Subject) -> str:
         return account_for(subject).headline.partition(": ")[0]
     origin = subject.seen.origin
     if origin is not None and blames_gradients(origin.pass_name):
-        return _of_gradient(origin)
+        return _of_gradient(origin) + (_inside(subject) if origin.rule == RAISES else "")
     if origin is not None:
         fails = "crashes" if subject.finding.kind == "crash" else "fails"
         return f"{short_name(subject.seen.culprit)} leaves IR that {_failing(place)} {fails} on"
@@ -222,9 +224,14 @@ def _in_short(place: str, subject: Subject) -> str:
         pieces = (line.rpartition(" = ")[2] for line in subject.seen.message.splitlines())
         read = next(filter(None, (bare_buffer(piece, subject.script) for piece in pieces)), "")
         return f"TVMScript is not parsed back: {_printed_as(read)}" if read else "TVMScript does not round-trip"
+    return f"{place} {verb}{_inside(subject)}"
+
+
+def _inside(subject: Subject) -> str:
+    """The innermost function of TVM's that a backtrace names."""
     named = (line for line in telling_names(subject.seen.backtrace) if "::" in line)
     inner = next(named, "").removeprefix("tvm::")
-    return f"{place} {verb}" + (f" in {inner}" if inner else "")
+    return f" in {inner}" if inner else ""
 
 
 def account_for(subject: Subject) -> Account:

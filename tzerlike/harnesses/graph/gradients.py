@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tzerlike.core.case import PassSpec
-from tzerlike.core.observation import NOT_KEPT, Offence
+from tzerlike.core.observation import NOT_KEPT, Offence, message_template
 from tzerlike.core.results import GRADIENT_OF
 from tzerlike.graph.calls import shapes_of
-from tzerlike.graph.loss import losses_of_calls
+from tzerlike.graph.loss import is_loss, losses_of_calls
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Vertex
 from tzerlike.graph.smaller import coming_in
@@ -28,20 +28,25 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 def gradient_at_fault(building: Building, model: Model, failing: str) -> Offence | None:
     """Return what is wrong with the gradient of an operator of a model that was refused in the pass `failing`.
 
-    The model is refused with gradients alone; a model of that one call has a wrong gradient, or none; and where what
-    such calls give comes in, the rest has its gradients. None where no operator is like that.
+    The model is refused with gradients alone. A model of one call is refused in the same words, or its gradient has
+    another shape than what it is by; and where what such calls give comes in, the rest is not refused in these words.
+    None where no operator is like that.
     """
-    if GRADIENT not in building.case.passes:
+    if GRADIENT not in building.case.passes or not is_loss(model):
         return None
     ((_, sources),) = building.runs(model)
-    if not _refusal(building, model, sources, (GRADIENT,), DEFAULT_BUILD):
-        return None
+    refused = message_template(_refusal(building, model, sources, (GRADIENT,), DEFAULT_BUILD))
     in_pass = short_name(failing) == short_name(GRADIENT.name)
-    faults = list(_faults(building, model, sources, in_pass=in_pass))
+    faults = list(_faults(building, model, sources, in_pass=in_pass)) if refused else []
     for first in {found.pass_name: found for _, found in reversed(faults)}.values():
+        if first.rule == RAISES and message_template(first.where) != refused:
+            continue
         without = coming_in(model, [vertex for vertex, found in faults if found.pass_name == first.pass_name])
         values = [] if without is None else [drawn_values(one, 0) for one in without.sources]
-        if without is None or not _refusal(building, without, values, (GRADIENT,), DEFAULT_BUILD):
+        if (
+            without is None
+            or message_template(_refusal(building, without, values, (GRADIENT,), DEFAULT_BUILD)) != refused
+        ):
             return first
     return None
 
