@@ -13,6 +13,8 @@ from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex, m
 from tzerlike.graph.solve import output_types, recognise
 from tzerlike.graph.spec import ROWS
 from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.blame import with_blame
+from tzerlike.harnesses.graph.building import Building
 from tzerlike.oracles.models import judge_results
 from tzerlike.processes.forked import each_in_child
 from tzerlike.processes.job import ALONE
@@ -33,6 +35,9 @@ class Notes:
     def note_pass(self, name: str) -> None:
         self._pass = name
 
+    def add_result(self, record: dict[str, Any]) -> None:
+        return None
+
     def note_results(self, results: Results) -> None:
         return None
 
@@ -47,12 +52,15 @@ def observed(case: Case, effort: Effort = ALL) -> Observation:
     """What a child sees in a case, with nearly all that it looks at for some oracle."""
     channel: Any = Notes()
     record = running.run_case(case, channel, ALONE, effort, False)
+    results = Results.from_json(record["results"]) if "results" in record else None
+    if results is not None and results.blame:
+        results = with_blame(Building(case, channel, effort), results, {})
     return Observation(
         Exit(record["exit"]),
         Stage(record.get("stage", channel.stage())),
         record.get("message", ""),
         record.get("pass", ""),
-        results=Results.from_json(record["results"]) if "results" in record else None,
+        results=results,
         rejection=Rejection.from_json(record["rejection"]) if "rejection" in record else None,
         offences=tuple(Offence(**one) for one in record.get("offences", ())),
         origin=Offence(**record["origin"]) if "origin" in record else None,

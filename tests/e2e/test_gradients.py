@@ -14,10 +14,12 @@ import pytest
 
 from tests.models import ALL, Drafted, Notes, case_of
 from tests.models import observed as observed_here
+from tzerlike import api
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation
+from tzerlike.core.stored import Provenance, StoredCase
 from tzerlike.graph.loss import with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.steps import GRADIENT
@@ -141,6 +143,19 @@ def test_of_two_that_fail_it_is_the_one_whose_words_are_heard() -> None:
     assert (
         seen.origin is not None and seen.origin.pass_name == "gradient of concat" and seen.origin.where in seen.message
     )
+
+
+def test_what_writes_outside_of_its_tensor_is_guilty_however_its_process_ends(tmp_path: Path) -> None:
+    """The gradient of a choice that clips its indices goes by the indices as they are. What ran it may say that results
+    are wrong, or die, at once or of a later build."""
+    for low, high in ((-8, 8), (4, 8), (-8, -4)):
+        draft = Drafted(_doubles(2, 4), Origin(TensorType((3,), "int32"), "constant", low, high, seed=4))
+        taken = draft.call("take:clip", 0, 1, axis=1, mode="clip")
+        stored = StoredCase(_case(with_loss(draft.model(taken), [taken])), Provenance(""))
+        (tmp_path / "case.json").write_text(json.dumps(stored.to_json()))
+        found = api.judge(tmp_path / "case.json", oracles=("crash", "model-results", "model-gradients")).finding
+        assert found is not None and (found.kind, found.blame) == ("wrong-code", "both")
+        assert "gradient of take makes it so" in found.detail
 
 
 def test_no_operator_is_to_blame_where_gradients_of_what_is_no_scalar_are_wanted() -> None:

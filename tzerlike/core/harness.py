@@ -23,7 +23,9 @@ class HarnessRow:
     `culprit`; `words` takes the parts of one and the words that it is signed by, and returns those that all of its
     cause have; `elsewhere` is what the process of another Python does with one (tzerlike.findings.versions).
 
-    `walk` is the job that follows a build pass by pass (tzerlike.execution.diagnosis.ask), as bisecting takes.
+    `walk` is the job that follows a build pass by pass (tzerlike.execution.diagnosis.ask), as bisecting takes,
+    and `blame`, where a child of its own says who is guilty of wrong results, the job that does
+    (tzerlike.execution.diagnosis.ask_blame).
     """
 
     name: str
@@ -38,6 +40,7 @@ class HarnessRow:
     words: str = ""
     elsewhere: str = ""
     walk: str = ""
+    blame: str = ""
 
     @property
     def has_cases(self) -> bool:
@@ -69,6 +72,7 @@ HARNESSES = {
             shape="tzerlike.graph.stored:operators_of",
             picture="tzerlike.graph.picture:picture_of",
             walk="walk-model",
+            blame="blame-model",
         ),
         HarnessRow(
             "arith",

@@ -28,6 +28,7 @@ from tzerlike.coverage import CodeFrame, Indices, SignalDeath, describe, describ
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
 from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.ask_blame import ask_blame
 from tzerlike.execution.diagnosis.localise import localised
 from tzerlike.execution.diagnosis.walk import Walk
 from tzerlike.execution.origin import with_origin
@@ -35,6 +36,7 @@ from tzerlike.execution.record import ChildRecord, read_child_record, read_resul
 from tzerlike.execution.rejection import in_doubt, weighed
 from tzerlike.execution.sanitizer import report_in
 from tzerlike.execution.sources import with_sources_compiled
+from tzerlike.plugins import harness_named
 from tzerlike.processes.channel import Garbled
 from tzerlike.processes.lane import Lane
 from tzerlike.processes.line import Line, Reply
@@ -147,11 +149,9 @@ class ForkExecutor:
     def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Have what a child saw looked at by the stages that come after it, each as far as nothing of ours fails.
 
-        They are those of tensor IR: the children of other harnesses say all that there is to say.
+        They are those of tensor IR; of other harnesses, who is guilty of wrong results may be left to find out.
         """
-        if case.harness != TIR:
-            return seen
-        stages: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
+        of_tensor_ir: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
             ("other build", self._other_build),
             ("thorough run", self._thorough),
             ("weighing", partial(weighed, self.call)),
@@ -159,10 +159,17 @@ class ForkExecutor:
             ("device", self._on_device),
             ("blame", self._blamed),
         )
-        for doing, stage in stages:
+        for doing, stage in of_tensor_ir if case.harness == TIR else (("blame", self._asked),):
             after = contained(partial(stage, case, seen, limits, effort), doing)
             seen = replace(seen, faults=(*seen.faults, after)) if isinstance(after, Fault) else after
         return seen
+
+    def _asked(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Have children say who is guilty of wrong results, if that is how the harness of a case does."""
+        job, results = harness_named(case.harness).blame, seen.results
+        if not job or results is None or not results.blame:
+            return seen
+        return replace(seen, results=ask_blame(self.call, job, case, results, limits, effort))
 
     def _other_build(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Run the other build, in a child of its own, of a program whose baseline build took the first along."""
@@ -427,12 +434,15 @@ class ForkExecutor:
         exit_, message = _death_of(number, timed_out, os.waitstatus_to_exitcode(status), stderr)
         death = lane.death.read()
         report = report_in(written.decode(errors="replace"), lambda address: _frame(describe(address)))
-        results = channel.partial_results()
+        results, stage = channel.partial_results(), channel.stage()
+        if results is not None and stage is Stage.DONE:
+            # What kills a child that is done with its case is what ran there.
+            stage = Stage.RUN
         if exit_ is Exit.CONFINED:
             message, results = confined_by(death), None
-        if results is not None and channel.stage() in _RUNNING:
+        if results is not None and stage in _RUNNING:
             ending = Ending.REFUSED if exit_ is Exit.OOM else Ending.DIED
-            results = results.died(channel.stage() is Stage.RUN_BASELINE, message, ending)
+            results = results.died(stage is Stage.RUN_BASELINE, message, ending)
         frames: tuple[Frame, ...] = ()
         depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
         if exit_ is Exit.CRASH and death is not None:
@@ -443,7 +453,7 @@ class ForkExecutor:
             exit_, message, frames = Exit.CRASH, f"AddressSanitizer: {report.kind}\n{report.text}", report.frames
         return Observation(
             exit=exit_,
-            stage=channel.stage(),
+            stage=stage,
             message=message,
             pass_name=channel.pass_name(),
             signal=number,

@@ -14,6 +14,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
+from tzerlike.core.results import GRADIENT_OF, Ending, Results
 from tzerlike.graph.importers import importer_named
 from tzerlike.graph.steps import COMPILED, RAISES, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
@@ -57,8 +58,15 @@ def wrong_results(case: Case, observation: Observation) -> Finding | None:
     if results is None or not results.blame:
         return None
     guilty = (results.guilty,) if results.guilty else ()
-    how = ("value" if part in ("nan", "infinity") else part for part in manner(results.blamed))
+    how = ("value" if part in ("nan", "infinity") else part for part in _manner(results))
     return Finding("wrong-code", (results.blame, *guilty, *how), case, observation)
+
+
+def _manner(results: Results) -> tuple[str, ...]:
+    """In what way results are wrong: a gradient that a process dies of is wrong somewhere else as well."""
+    if results.guilty.startswith(GRADIENT_OF) and results.blamed.ending is Ending.DIED:
+        return ("float", "value")
+    return manner(results.blamed)
 
 
 def judge_errors(case: Case, observation: Observation) -> Finding | None:

@@ -1,75 +1,123 @@
-"""The culprit of wrong results of a model."""
+"""The culprit of wrong results of a model, in a child of its own.
+
+A wrong kernel may write anywhere, and what becomes of the process that ran it is chance: it may die of something else,
+or find something else wrong. So a child that has run nothing yet asks who is guilty, and another one goes on where it
+dies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import msgspec
 
+from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, IMPORT_OF, Ending, Ran, Results
 from tzerlike.graph.importers import importer_in
 from tzerlike.graph.loss import losses_of_calls
+from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import beyond, wrong_calls
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.steps import GRADIENT, leading
-from tzerlike.graph.stored import WITHOUT_PLANNING
-from tzerlike.harnesses.graph.building import LOWERED_ONLY, Building, Run, expected_results, expected_runs, ran
+from tzerlike.graph.stored import WITHOUT_PLANNING, model_of
+from tzerlike.harnesses.graph.asking import Asking
+from tzerlike.harnesses.graph.building import (
+    DEFAULT_BUILD,
+    LOWERED_ONLY,
+    Building,
+    Run,
+    expected_results,
+    expected_runs,
+)
 from tzerlike.harnesses.graph.importing import calls_by_themselves, written
 from tzerlike.harnesses.graph.written import Unimportable, WrittenModel
+from tzerlike.processes.channel import Channel
+from tzerlike.processes.heap import stir
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
+BLAME = "blame-model"
+"""What the job is called."""
 
-def with_blame(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+_OTHER_TYPE = ("shape", "dtype")
+"""Natures of results that are wrong whatever their values are."""
+
+
+def blame_model(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
+    """Lay down the Results of a case with who is guilty; the item is that of tzerlike.execution.diagnosis.ask_blame."""
+    case, effort = Case.from_json(item["case"]), Effort.from_json(item["effort"])
+    stir(effort.layout)
+    channel.enter_stage(Stage.BUILD_BASELINE)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    found = with_blame(Building(case, channel, effort), Results.from_json(item["results"]), item["known"])
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    channel.add_result({"results": found.to_json()})
+
+
+def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -> Results:
     """Say who is wrong: an operator in the baseline build already, or the first pass with which the results are.
 
     Nobody is where TVM refuses one of the builds that it takes to say.
     """
-    building.channel.note_results(results)
-    building.channel.enter_stage(Stage.BUILD_BASELINE)
-    first, importer = leading(building.case.passes), importer_in(building.case.passes)
+    asking, model, passes = Asking(building.channel, known), model_of(building.case.ir), building.case.passes
+    runs, first, importer = expected_runs(building, model), leading(passes), importer_in(passes)
     try:
-        built, _ = building.build(building.module(model), first, pipeline=LOWERED_ONLY)
+        baseline = asking.ran("baseline", building, runs, partial(_built, building, model, first, LOWERED_ONLY))
     except CompilerRefused as refusal:
         return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
-    baseline = ran(building, built, runs)
     results = replace(results, baseline=baseline)
-    if baseline.ending is Ending.DIFFERS:
+    if baseline.ending in (Ending.DIFFERS, Ending.DIED):
         with suppress(CompilerRefused):
             judge = _of_import if importer else _of_gradients if first else _of_operator
-            return judge(building, model, runs, results)
+            return judge(asking, building, model, runs, results)
     if baseline.ending is not Ending.AGREES:
         return results
-    for count in range(len(first), len(building.case.passes) + 1):
-        try:
-            built, _ = building.build(building.module(model), building.case.passes[:count])
-        except CompilerRefused:
-            continue
-        if ran(building, built, runs).ending.wrong:
-            passes = building.case.passes[len(first) : count]
-            return replace(results, guilty=passes[-1].name if passes else DEFAULT_PIPELINE)
+    for count in range(len(first), len(passes) + 1):
+        with suppress(CompilerRefused):
+            build = partial(_built, building, model, passes[:count], DEFAULT_BUILD)
+            if asking.ran(f"{count} passes", building, runs, build).ending.wrong:
+                return replace(results, guilty=passes[count - 1].name if count > len(first) else DEFAULT_PIPELINE)
     return results
 
 
-def _of_gradients(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
-    """Judge the model without its gradients, then the gradients of each call by itself."""
+def _built(building: Building, model: Model, passes: Sequence[PassSpec], pipeline: str) -> Any:
+    return building.build(building.module(model), passes, pipeline=pipeline)[0]
+
+
+def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Judge the model without its gradients, then the gradients of each call by itself: one that is wrong as the
+    results are, in its type or its values, rather than one that is wrong otherwise."""
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
-    built, _ = bare.build(bare.module(model), (), pipeline=LOWERED_ONLY)
     outputs = expected_runs(bare, model)
-    if ran(bare, built, outputs).ending.wrong:
-        return _of_operator(bare, model, outputs, results)
-    (run,) = runs
-    for vertex, alone, values in losses_of_calls(model, ROWS, run.sources):
-        built, _ = building.build(building.module(alone, values), (GRADIENT,), pipeline=LOWERED_ONLY)
-        if ran(building, built, [Run(alone, values, expected_results((GRADIENT,), alone, values))]).ending.wrong:
-            return replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}")
-    return _unless_errors_grow(results, GRADIENT.name)
+    if asking.ran("no gradients", bare, outputs, partial(_built, bare, model, (), LOWERED_ONLY)).ending.wrong:
+        return _of_operator(asking, bare, model, outputs, results)
+    (run,), wanted, guilty = runs, _of_type(results.blamed), ""
+    for at, (vertex, alone, values) in enumerate(losses_of_calls(model, ROWS, run.sources)):
+
+        def build(alone: Model = alone, values: Sequence[Array] = values) -> Any:
+            return building.build(building.module(alone, values), (GRADIENT,), pipeline=LOWERED_ONLY)[0]
+
+        one = Run(alone, values, expected_results((GRADIENT,), alone, values))
+        found = asking.ran(f"gradient {at}", building, [one], build)
+        if found.ending.wrong:
+            guilty = guilty or f"{GRADIENT_OF}{vertex.operator}"
+            if _of_type(found) == wanted:
+                return replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}")
+    return replace(results, guilty=guilty) if guilty else _unless_errors_grow(results, GRADIENT.name)
 
 
-def _of_import(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+def _of_type(found: Ran) -> bool:
+    return found.difference is not None and found.difference.nature in _OTHER_TYPE
+
+
+def _of_import(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge the model as it is without an import, then the import of each call by itself.
 
     Nothing is judged that its package computes otherwise, too.
@@ -79,14 +127,16 @@ def _of_import(building: Building, model: Model, runs: Sequence[Run], results: R
     if _otherwise(written(model, run.sources, step), run):
         return Results("unknown", "no-meaning")
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
-    built, _ = bare.build(bare.module(model), (), pipeline=LOWERED_ONLY)
-    if ran(bare, built, runs).ending.wrong:
-        return _of_operator(bare, model, runs, results)
-    for alone, values in calls_by_themselves(model, run.sources):
+    if asking.ran("no import", bare, runs, partial(_built, bare, model, (), LOWERED_ONLY)).ending.wrong:
+        return _of_operator(asking, bare, model, runs, results)
+    for at, (alone, values) in enumerate(calls_by_themselves(model, run.sources)):
         with suppress(CompilerRefused, Unimportable):
             call, one = written(alone, values, step), Run(alone, values, expected_results((), alone, values))
-            built, _ = building.build(ask_compiler(call.importer()), (), pipeline=LOWERED_ONLY)
-            if ran(building, built, [one]).ending.wrong and not _otherwise(call, one):
+
+            def build(call: WrittenModel = call) -> Any:
+                return building.build(ask_compiler(call.importer()), (), pipeline=LOWERED_ONLY)[0]
+
+            if asking.ran(f"import {at}", building, [one], build).ending.wrong and not _otherwise(call, one):
                 return replace(results, guilty=f"{IMPORT_OF}{call.operators()}")
     return _unless_errors_grow(results, importer.name)
 
@@ -112,24 +162,44 @@ def _unless_errors_grow(results: Results, guilty: str) -> Results:
     return replace(results, guilty=guilty)
 
 
-def _of_operator(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
-    """Judge each call on what a build gave it. Where none is wrong by itself, errors have grown, and nobody is."""
+def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+    """Judge each call on what a build gave it, or, where that dies, by itself. Where none is wrong, errors have grown,
+    and nobody is."""
     first = len(model.sources)
     # Not all that is computed in a function comes out of it, and a closure takes a pass of its own.
     calls = tuple(msgspec.structs.replace(one, within=()) for one in model.vertices)
     bare = msgspec.structs.replace(model, vertices=calls, outputs=tuple(range(first, len(model.types()))))
-    built, _ = building.build(building.module(bare), (), pipeline=LOWERED_ONLY)
-    for run in runs:
-        found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
-        if found:
-            return replace(results, guilty=found[0][0].operator)
-    return _of_planning(building, model, runs, results)
+
+    def wrong_operator(built: Any) -> str:
+        for run in runs:
+            found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
+            if found:
+                return found[0][0].operator
+        return ""
+
+    operator = asking.answer("calls", wrong_operator, partial(_built, building, bare, (), LOWERED_ONLY))
+    if not isinstance(operator, str):
+        operator = _alone(asking, building, runs[0])
+    if operator:
+        return replace(results, guilty=operator)
+    return _of_planning(asking, building, model, runs, results)
 
 
-def _of_planning(building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
+def _alone(asking: Asking, building: Building, run: Run) -> str:
+    """The operator of the first call that is wrong, or dies, in a model of its own; "" for none."""
+    for at, (alone, values) in enumerate(calls_by_themselves(run.model, run.sources)):
+
+        def build(alone: Model = alone, values: Sequence[Array] = values) -> Any:
+            return building.build(building.module(alone, values), (), pipeline=LOWERED_ONLY)[0]
+
+        one = Run(alone, values, expected_results((), alone, values))
+        if asking.ran(f"call {at}", building, [one], build).ending.wrong:
+            return alone.vertices[0].operator
+    return ""
+
+
+def _of_planning(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
-    built, _ = apart.build(apart.module(model), ())
-    if ran(apart, built, runs).ending.wrong:
-        return Results("unknown", "errors-grow")
-    return replace(results, guilty="StaticPlanBlockMemory")
+    found = asking.ran("memory apart", apart, runs, partial(_built, apart, model, (), DEFAULT_BUILD))
+    return Results("unknown", "errors-grow") if found.ending.wrong else replace(results, guilty="StaticPlanBlockMemory")

@@ -39,6 +39,7 @@ from tzerlike.graph.stored import model_of
 from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.graph import running
+from tzerlike.harnesses.graph.blame import BLAME, blame_model
 from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_any_importer, require_importer
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED
@@ -133,7 +134,7 @@ def _drawn_values(case: Case) -> Iterator[Attempt[Case]]:
 class GraphHarness(CaseHarness):
     """The harness of models."""
 
-    jobs = MappingProxyType({**proof.JOBS, WALK: walk_model})
+    jobs = MappingProxyType({**proof.JOBS, BLAME: blame_model, WALK: walk_model})
 
     entry_choice = "adaptive"
     reducing_share = 0.5
