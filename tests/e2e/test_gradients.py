@@ -235,3 +235,16 @@ def _written(finding: Finding) -> tuple[str, str, str]:
     assert program is not None
     test = regression_test(finding, model, program.source, wrong)
     return repro_script(finding, model, program.source, Limits(), wrong), test.text, test.cured
+
+
+def test_values_that_are_wrong_because_of_a_shape_are_that_of_the_gradient() -> None:
+    """What comes before the choice takes a gradient that is larger than what it gives."""
+    draft = Drafted(_doubles(1, 1, 4, 2), Origin(TensorType((4,), "bool")))
+    window = {"pool_size": (4, 2), "strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)}
+    pooled = draft.call("nn.avg_pool2d", 0, **window, ceil_mode=False, count_include_pad=False, layout="NCHW")
+    case = _case(with_loss(draft.model(found := draft.call("where", 1, pooled, pooled)), [found]))
+    seen = observed(case)
+    assert seen.results is not None and seen.results.optimised.difference is not None
+    assert seen.results.optimised.difference.nature == "value"
+    finding = judge_gradients(case, seen)
+    assert finding is not None and finding.parts == ("both", "gradient of where", "float", "shape")

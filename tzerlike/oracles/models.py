@@ -14,7 +14,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, message_template
 from tzerlike.core.refused import nameless
-from tzerlike.core.results import GRADIENT_OF, Ending, Results
+from tzerlike.core.results import GRADIENT_OF, Results
 from tzerlike.graph.importers import importer_named
 from tzerlike.graph.steps import COMPILED, RAISES, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
@@ -63,9 +63,9 @@ def wrong_results(case: Case, observation: Observation) -> Finding | None:
 
 
 def _manner(results: Results) -> tuple[str, ...]:
-    """In what way results are wrong: a gradient that a process dies of is wrong somewhere else as well."""
-    if results.guilty.startswith(GRADIENT_OF) and results.blamed.ending is Ending.DIED:
-        return ("float", "value")
+    """In what way results are wrong, or, where that is known, the gradient that they are wrong because of."""
+    if results.guilty.startswith(GRADIENT_OF) and results.deed:
+        return ("float", *results.deed)
     return manner(results.blamed)
 
 

@@ -46,8 +46,8 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 BLAME = "blame-model"
 """What the job is called."""
 
-_OTHER_TYPE = ("shape", "dtype")
-"""Natures of results that are wrong whatever their values are."""
+_SHAPE = "shape"
+"""The nature of results that are wrong whatever their values are."""
 
 
 def blame_model(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
@@ -93,12 +93,12 @@ def _built(building: Building, model: Model, passes: Sequence[PassSpec], pipelin
 
 def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge the model without its gradients, then the gradients of each call by itself: one that is wrong as the
-    results are, in its type or its values, rather than one that is wrong otherwise."""
+    results are, in its shape or its values, rather than one that is wrong otherwise."""
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
     outputs = expected_runs(bare, model)
     if asking.ran("no gradients", bare, outputs, partial(_built, bare, model, (), LOWERED_ONLY)).ending.wrong:
         return _of_operator(asking, bare, model, outputs, results)
-    (run,), wanted, guilty = runs, _of_type(results.blamed), ""
+    (run,), otherwise = runs, None
     for at, (vertex, alone, values) in enumerate(losses_of_calls(model, ROWS, run.sources)):
 
         def build(alone: Model = alone, values: Sequence[Array] = values) -> Any:
@@ -107,14 +107,17 @@ def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequen
         one = Run(alone, values, expected_results((GRADIENT,), alone, values))
         found = asking.ran(f"gradient {at}", building, [one], build)
         if found.ending.wrong:
-            guilty = guilty or f"{GRADIENT_OF}{vertex.operator}"
-            if _of_type(found) == wanted:
-                return replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}")
-    return replace(results, guilty=guilty) if guilty else _unless_errors_grow(results, GRADIENT.name)
+            blamed = replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}", deed=(_nature(found),))
+            if (_nature(found) == _SHAPE) == (_nature(results.blamed) == _SHAPE):
+                return blamed
+            otherwise = otherwise or blamed
+    return otherwise or _unless_errors_grow(results, GRADIENT.name)
 
 
-def _of_type(found: Ran) -> bool:
-    return found.difference is not None and found.difference.nature in _OTHER_TYPE
+def _nature(found: Ran) -> str:
+    """In what way a gradient is wrong: one that a process dies of is wrong somewhere else as well."""
+    nature = "" if found.difference is None else found.difference.nature
+    return nature if nature in (_SHAPE, "inaccurate") else "value"
 
 
 def _of_import(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
