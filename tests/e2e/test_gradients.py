@@ -170,7 +170,7 @@ def test_a_pass_that_fails_on_what_has_right_gradients_is_to_blame_itself() -> N
     chosen = draft.call("where", 0, 1, 2)
     case = _case(with_loss(draft.model(chosen), [chosen]), "relax.ThroughNothing")
     building = Building(case, Notes(), ALL)  # type: ignore[arg-type]
-    assert gradient_at_fault(building, model_of(case.ir), "relax.ThroughNothing") is None
+    assert gradient_at_fault(building, model_of(case.ir), "relax.ThroughNothing", "") is None
 
 
 def test_channels_that_come_last_are_refused_in_words() -> None:

@@ -59,3 +59,14 @@ def test_functions_are_fused(name: str) -> None:
 def test_extents_of_functions_vary() -> None:
     varying = {model.vertices[0].row for name in NAMES for model in _drawn(name, 4) if model.variables}
     assert len(varying) >= len(NAMES) - 1
+
+
+def test_who_leaves_a_function_that_lacks_an_extent_is_to_blame() -> None:
+    """Extents that are sums of others become those of its buffers, which then give it no variable."""
+    models = [model for name in NAMES for model in _drawn(name, 4) if model.variables and not model.vertices[0].within]
+    seen = (observed(case_of(model, "relax.SpecializePrimFuncBasedOnCallSite")) for model in models)
+    refused = [one for one in seen if "MakePackedAPI" in one.pass_name]
+    assert refused
+    for one in refused:
+        assert one.origin is not None
+        assert (one.origin.pass_name, one.origin.where) == ("SpecializePrimFuncBasedOnCallSite", "a free variable")

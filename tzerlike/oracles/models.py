@@ -30,7 +30,8 @@ _QUOTED = (
     (re.compile(r"(?<=PrimExpr ).*?(?= in function )"), "<expression>"),
     (re.compile(rf"\bR\.\w+{_NESTED}"), "<type>"),
     (re.compile(rf"(?<=\] ){_NESTED}"), "(<extent>)"),
-    (re.compile(r"\b(?:lv|gv|alloc|storage)\d*\b"), "<variable>"),
+    (re.compile(r"\b(?:(?:lv|gv|alloc|storage)\d*|\w+_adjoint\d*)\b"), "<variable>"),
+    (re.compile(r"(?<=In PrimFunc )\w+ variables \([^()]*\)"), "<function> variables <variables>"),
     (re.compile(r"(?<=source layout)[A-Za-z]+"), "<layout>"),
 )
 """What a message may have of the text of a model, and what stands for it."""

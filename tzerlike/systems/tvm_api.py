@@ -275,6 +275,16 @@ def parameter_types(func: Any) -> list[tuple[str, tuple[int | None, ...] | None]
     return found
 
 
+def given_variables(func: Any) -> list[Any]:
+    """Return the parameters of a PrimFunc, and the variables that the buffers among them give: extents, and, up to
+    0.26, where their data is."""
+    older = getattr(func, "buffer_map", None)
+    params = array_items(func.params)
+    buffers = [one.ty for one in params if is_buffer(one)] if older is None else list(older.values())
+    extents = [one for buffer in buffers for one in array_items(buffer.shape) if is_variable(one)]
+    return [*params, *extents, *([] if older is None else [one.data for one in buffers])]
+
+
 def scalar_dtype(param: Any) -> str:
     """Return the dtype of a parameter that is passed by value; "" for a handle."""
     ty = type_of(param)

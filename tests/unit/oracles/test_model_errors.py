@@ -48,3 +48,17 @@ def test_an_error_that_quotes_a_function_type_is_one_whatever_the_type() -> None
 def test_an_error_that_quotes_a_layout_is_one_whatever_the_layout() -> None:
     said = "InternalError: Check failed: (res != npos) is false: Invalid SLayout:can't find S in source layout"
     assert len({_raised(f"{said}{layout}", "ConvertLayout").signature for layout in ("AB", "ABCD")}) == 1
+
+
+def test_names_of_functions_and_of_gradients_are_in_no_signature() -> None:
+    stray = (
+        "InternalError: Check failed: undefined.size() == 0 ({} vs. 0) : In PrimFunc {} are used, but are not passed in"
+    )
+    strays = stray.format(1, "two_pass_sum variables (n,)"), stray.format(2, "tiled1 variables (l, m)")
+    cycles = (
+        f"InternalError: Check failed: (depgroup != cur_group) is false: A cyclic dependency detected between the "
+        f"groups {one} and {other} are in."
+        for one, other in (("x0_adjoint1", "x0_adjoint"), ("lv2_adjoint", "lv"))
+    )
+    for messages in (strays, cycles):
+        assert len({_raised(message, "tirx.MakePackedAPI").signature for message in messages}) == 1

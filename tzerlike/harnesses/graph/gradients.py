@@ -25,19 +25,22 @@ from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 
-def gradient_at_fault(building: Building, model: Model, failing: str) -> Offence | None:
+def gradient_at_fault(building: Building, model: Model, failing: str, message: str) -> Offence | None:
     """Return what is wrong with the gradient of an operator of a model that was refused in the pass `failing`.
 
-    The model is refused with gradients alone. A model of one call is refused in the same words, or its gradient has
-    another shape than what it is by; and where what such calls give comes in, the rest is not refused in these words.
+    The model is refused with gradients alone, in the words of `message`. A model of one call is refused in the same
+    words, or its gradient has another shape than what it is by; and where what such calls give comes in, the rest is
+    not refused in these words.
     None where no operator is like that.
     """
     if GRADIENT not in building.case.passes or not is_loss(model):
         return None
     ((_, sources),) = building.runs(model)
-    refused = message_template(_refusal(building, model, sources, (GRADIENT,), DEFAULT_BUILD))
+    refused = message_template(message)
+    if message_template(_refusal(building, model, sources, (GRADIENT,), DEFAULT_BUILD)) != refused:
+        return None
     in_pass = short_name(failing) == short_name(GRADIENT.name)
-    faults = list(_faults(building, model, sources, in_pass=in_pass)) if refused else []
+    faults = list(_faults(building, model, sources, in_pass=in_pass))
     for first in {found.pass_name: found for _, found in reversed(faults)}.values():
         if first.rule == RAISES and message_template(first.where) != refused:
             continue

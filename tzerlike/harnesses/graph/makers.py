@@ -14,10 +14,11 @@ from tzerlike.passes.naming import short_name
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused
 
-_relax = tvm_api.part("relax")
+_relax, _tirx = tvm_api.part("relax"), tvm_api.part("tirx")
 
 _ILL_FORMED = "Relax that its verifier refuses"
 _EMPTY_GROUP = "a group of operators that calls none"
+_STRAY = "a free variable"
 
 BuildCase = Callable[[Case, Sequence[Any]], None]
 """Builds a case with instruments around its passes; CompilerRefused where TVM refuses it."""
@@ -28,6 +29,8 @@ def maker_of_failure(case: Case, failing: str, build: BuildCase) -> Offence | No
     watch = _Watch()
     with suppress(CompilerRefused):
         build(case, [watch])
+    if watch.fault is not None:
+        raise watch.fault
     found = watch.found
     if found is None or found.pass_name == failing or not _builds(_without(case, found.pass_name), build):
         return None
@@ -36,14 +39,19 @@ def maker_of_failure(case: Case, failing: str, build: BuildCase) -> Offence | No
 
 @tvm_api.tvm.ir.instrument.pass_instrument
 class _Watch:
-    """Keeps the first pass that leaves what later ones cannot take."""
+    """Keeps the first pass that leaves what later ones cannot take, and a fault of ours, which TVM would raise."""
 
     def __init__(self) -> None:
         self.found: Offence | None = None
+        self.fault: Exception | None = None
 
     def run_after_pass(self, module: Any, info: Any) -> None:
-        if self.found is None and (where := _wrong(module)):
-            self.found = Offence(NOT_KEPT, str(info.name), "well-formed", where)
+        try:
+            if self.found is None and (where := _wrong(module)):
+                self.found = Offence(NOT_KEPT, str(info.name), "well-formed", where)
+        except Exception as error:
+            self.fault = error
+            raise
 
 
 def _wrong(module: Any) -> str:
@@ -52,7 +60,27 @@ def _wrong(module: Any) -> str:
         return _ILL_FORMED
     functions = (one for one in module.functions.values() if isinstance(one, _relax.Function))
     grouped = (one for one in functions if one.attrs is not None and "Primitive" in one.attrs)
-    return _EMPTY_GROUP if any(not _calls(one) for one in grouped) else ""
+    if any(not _calls(one) for one in grouped):
+        return _EMPTY_GROUP
+    kernels = (one for one in module.functions.values() if isinstance(one, _tirx.PrimFunc))
+    return _STRAY if any(map(_strays, kernels)) else ""
+
+
+def _strays(function: Any) -> bool:
+    """Whether a function of tensor IR uses a variable that neither its parameters nor their shapes give."""
+    found = _tirx.analysis.undefined_vars(function.body, tvm_api.given_variables(function))
+    return bool(found) and not {*map(str, found)} <= _axes(function.body)
+
+
+def _axes(body: Any) -> set[str]:
+    """The names of what blocks define, which nobody tells the analysis."""
+    found: set[str] = set()
+
+    def note(block: Any) -> None:
+        found.update(str(one.var) for one in block.iter_vars)
+
+    tvm_api.structural_walk(body, (tvm_api.s_tir.SBlock, note))
+    return found
 
 
 def _calls(function: Any) -> bool:

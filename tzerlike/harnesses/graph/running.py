@@ -51,7 +51,7 @@ def run_case(
             rejection = _rejection(building, model, refusal.message)
             record["rejection"] = rejection.to_json()
             if rejection.support and rejection.well_formed:
-                record |= _maker(building, model, record["pass"])
+                record |= _maker(building, model, record["pass"], refusal.message)
         return record | _offences(building)
     record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building)
     if Check.RESULTS in effort.checks and not building.offences:
@@ -106,7 +106,7 @@ def _rejection(building: Building, model: Model, message: str) -> Rejection:
     return Rejection(label.value, not building.offences, "builds" if builds else "", bare=not builds)
 
 
-def _maker(building: Building, model: Model, failing: str) -> dict[str, Any]:
+def _maker(building: Building, model: Model, failing: str, message: str) -> dict[str, Any]:
     """Who is to blame in place of the pass that failed, where that is known: another pass, or an operator's
     gradient."""
 
@@ -114,7 +114,7 @@ def _maker(building: Building, model: Model, failing: str) -> dict[str, Any]:
         again = Building(case, building.channel, building.effort)
         again.build(again.module(model), case.passes, instruments=instruments)
 
-    found = gradient_at_fault(building, model, failing) or maker_of_failure(building.case, failing, build)
+    found = gradient_at_fault(building, model, failing, message) or maker_of_failure(building.case, failing, build)
     return {} if found is None else {"origin": asdict(found)}
 
 
