@@ -61,6 +61,8 @@ def test_a_hang_is_called_one_and_its_script_comes_to_an_end() -> None:
     assert headline(told) == "[Bug][TIR] Code generation hangs"
     large = replace(told, script="for i in range(134217728):\n    pass\n")
     assert headline(large) == "[Bug][TIR] Code generation hangs on an extent of 134217728"
+    once = replace(told, seen=replace(seen, message="", elapsed=60.2))
+    assert headline(once) == "[Bug][TIR] Code generation takes over 60 s"
     assert "exits non-zero if the bug is present. A limit on its CPU time ends it.\n" in report(told)
 
 

@@ -93,7 +93,7 @@ def headline(subject: Subject) -> str:
         most, huge = most_called(subject.script), huge_extent(subject.script)
         on_extent = f" on an extent of {huge}" * bool(huge)
         text = {
-            "hang": f"{place} hangs{_at(subject) or (most and f' on {most}') or on_extent}",
+            "hang": f"{place} {_without_end(seen)}{_at(subject) or (most and f' on {most}') or on_extent}",
             "oom": f"{place} runs out of memory{on_extent or _on_operators(subject)}",
             "slow-code": slower_in_short(subject),
         }.get(kind, subject.finding.title)
@@ -114,6 +114,11 @@ def headline(subject: Subject) -> str:
     if block and block not in named and _says_little(named, reason(seen.refusal)):
         return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)
     return named
+
+
+def _without_end(seen: Observation) -> str:
+    """What something is known to do that was still running: that it never ends takes more than one look."""
+    return "hangs" if seen.message.startswith("does not end") else f"takes over {seen.elapsed:.0f} s"
 
 
 def _of_gradient(origin: Offence) -> str:
