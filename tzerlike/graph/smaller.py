@@ -166,20 +166,43 @@ def weight_of_relation(extent: VaryingExtent) -> int:
     return len(extent.variables) + (extent.factor > 1) + 2 * (extent.plus > 0)
 
 
-def redrawn_call(model: Model) -> Iterator[Model]:
-    """Another call of the only operator of a model, on few dimensions of small extents: dimensions and the attributes
-    that name them go only together."""
-    if len(model.vertices) == 1 and not model.variables:
-        menu = Menu([ROWS[model.vertices[0].row]])
-        for rank in range(1, _RANKS):
-            limits = SizeLimits(rank=rank, extent=2, elements=1 << rank)
-            for seed in range(_DRAWS):
-                found = random_model(Random(seed), 1, menu, limits)
-                if len(found.vertices) == 1:
-                    yield found
+def redrawn_calls(model: Model) -> Iterator[Model]:
+    """Another call of an operator that takes only what comes in, on few dimensions of small extents: dimensions and the
+    attributes that name them go only together."""
+    if not model.variables and len(model.vertices) <= _FEW:
+        for at, vertex in enumerate(model.vertices):
+            if all(number < len(model.sources) for number in vertex.inputs):
+                yield from _redrawn(model, at)
 
 
-_RANKS, _DRAWS = 4, 6
+def _redrawn(model: Model, at: int) -> Iterator[Model]:
+    vertex = model.vertices[at]
+    menu = Menu([ROWS[vertex.row]])
+    # What takes the results takes them in their dtype alone.
+    dtypes = tuple(dict.fromkeys(kind.dtype for kind in vertex.outputs)) if len(model.vertices) > 1 else ()
+    for rank in range(1, _RANKS):
+        limits = SizeLimits(rank=rank, extent=2, elements=1 << rank, dtypes=dtypes)
+        for seed in range(_DRAWS):
+            drawn = random_model(Random(seed), 1, menu, limits)
+            if len(drawn.vertices) == 1:
+                yield from _with_call(model, at, drawn)
+
+
+def _with_call(model: Model, at: int, other: Model) -> Iterator[Model]:
+    """The only call of another model in the place of one, on what that takes."""
+    into, (call,) = _strict(), other.vertices
+
+    def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
+        if number != at:
+            return None
+        taken = [into.source(one) for one in other.sources]
+        return into.call(ROWS[call.row], [taken[one] for one in call.inputs], dict(call.attributes))
+
+    if (found := _put(into, model, edit, model.sources)) is not None:
+        yield found
+
+
+_RANKS, _DRAWS, _FEW = 4, 6, 3
 
 _TOGETHER = 8
 """Sets of so many shapes that lose the same dimensions."""

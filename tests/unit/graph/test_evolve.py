@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from tests.models import Drafted, floats
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.errors import UserError
 from tzerlike.graph.evolve import MODEL_LIMITS, MODEL_MUTATORS, Surroundings, mutated
@@ -23,6 +24,7 @@ from tzerlike.graph.smaller import (
     plainer_dtypes,
     plainer_forms,
     plainer_relations,
+    redrawn_calls,
     simpler_attributes,
     smaller_extents,
     without_calls,
@@ -90,6 +92,7 @@ def test_reducers_make_smaller_models_that_may_run() -> None:
             fewer_inputs,
             simpler_attributes,
             plainer_dtypes,
+            redrawn_calls,
             on_other_values,
             rounder_values,
             partial(calls_alone, seed=0),
@@ -109,6 +112,16 @@ def test_calls_take_less_and_plainer_things() -> None:
     shifted = Vertex("flip", (0,), {"axis": -1}, (half,))
     (found,) = simpler_attributes(Model((Origin(half),), (shifted,), (1,)))
     assert found.vertices[0].attributes == {"axis": 0}
+
+
+def test_extents_and_the_attribute_that_goes_with_them_change_together() -> None:
+    """The images of a convolution in two groups have twice the channels of its filters."""
+    window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "data_layout": "NCHW"}
+    draft = Drafted(floats(1, 4, 1, 1), floats(2, 2, 1, 1))
+    made = draft.call("nn.conv2d", 0, 1, **window, groups=2, kernel_layout="OIHW")
+    found = list(redrawn_calls(draft.model(draft.call("sum:all", made, axis=None, keepdims=False))))
+    assert {"float32"} == {kind.dtype for model in found for kind in model.types()}
+    assert any(model.vertices[0].attributes["groups"] == 1 and len(model.vertices) == 2 for model in found)
 
 
 def test_what_is_computed_does_not_matter() -> None:

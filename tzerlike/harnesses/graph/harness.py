@@ -153,7 +153,7 @@ class GraphHarness(CaseHarness):
         "smaller-extents": _of_models(smaller.smaller_extents),
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
         "plainer-relations": _of_models(smaller.plainer_relations),
-        "redrawn-call": _of_models(smaller.redrawn_call),
+        "redrawn-calls": _of_models(smaller.redrawn_calls),
         "fewer-inputs": _of_models(smaller.fewer_inputs),
         "simpler-attributes": _of_models(smaller.simpler_attributes),
         "plainer-dtypes": _of_models(smaller.plainer_dtypes),
