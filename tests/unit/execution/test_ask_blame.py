@@ -66,6 +66,18 @@ def test_nobody_is_guilty_where_children_die_that_have_run_nothing(records: list
     assert len(children.known) == (2 if records else 1)
 
 
+def test_a_run_that_memory_does_not_suffice_for_is_no_answer() -> None:
+    class Poor(Children):
+        def __call__(
+            self, job: str, item: Mapping[str, Any], limits: Limits | None = None
+        ) -> tuple[list[dict[str, Any]], Observation | None]:
+            super().__call__(job, item, limits)
+            return ANSWERED[:1], Observation(Exit.OOM, Stage.RUN)
+
+    assert _asked(children := Poor(([], None))) == WRONG
+    assert children.known == [{}]
+
+
 def test_children_do_not_die_without_end() -> None:
     class Endless(Children):
         def __call__(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import Stage
+from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.execution.diagnosis.ask import Call
 
@@ -23,7 +22,7 @@ def ask_blame(call: Call, job: str, case: Case, results: Results, limits: Limits
     The job lays down {"asks": name} before it runs a build, {"asks": name, "answer": ...} behind it, and in the end
     {"results": ...}. If its child dies of a run, that is the answer; if it dies of something else once it has run a
     build, that may be due to the run, and another child goes on with all answers. `results` are returned as they are
-    where none comes to an end.
+    where none comes to an end, as where memory runs out.
     """
     known: dict[str, Any] = {}
     for _ in range(_CHILDREN):
@@ -32,13 +31,9 @@ def ask_blame(call: Call, job: str, case: Case, results: Results, limits: Limits
         if found := [record["results"] for record in records if "results" in record]:
             return Results.from_json(found[-1])
         before = len(known)
-        known |= _answers(records)
-        if death is not None and death.stage is Stage.RUN and records:
+        known |= {record["asks"]: record["answer"] for record in records if "answer" in record}
+        if death is not None and death.stage is Stage.RUN and death.exit in (Exit.CRASH, Exit.TIMEOUT):
             known[records[-1]["asks"]] = asdict(Ran(Ending.DIED, death.message))
         if len(known) == before:
             break
     return results
-
-
-def _answers(records: list[dict[str, Any]]) -> Mapping[str, Any]:
-    return {record["asks"]: record["answer"] for record in records if "answer" in record}

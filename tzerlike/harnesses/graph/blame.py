@@ -87,8 +87,14 @@ def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -
     return results
 
 
-def _built(building: Building, model: Model, passes: Sequence[PassSpec], pipeline: str) -> Any:
-    return building.build(building.module(model), passes, pipeline=pipeline)[0]
+def _built(
+    building: Building,
+    model: Model,
+    passes: Sequence[PassSpec],
+    pipeline: str,
+    sources: Sequence[Array] | None = None,
+) -> Any:
+    return building.build(building.module(model, sources), passes, pipeline=pipeline)[0]
 
 
 def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
@@ -100,10 +106,7 @@ def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequen
         return _of_operator(asking, bare, model, outputs, results)
     (run,), otherwise = runs, None
     for at, (vertex, alone, values) in enumerate(losses_of_calls(model, ROWS, run.sources)):
-
-        def build(alone: Model = alone, values: Sequence[Array] = values) -> Any:
-            return building.build(building.module(alone, values), (GRADIENT,), pipeline=LOWERED_ONLY)[0]
-
+        build = partial(_built, building, alone, (GRADIENT,), LOWERED_ONLY, values)
         one = Run(alone, values, expected_results((GRADIENT,), alone, values))
         found = asking.ran(f"gradient {at}", building, [one], build)
         if found.ending.wrong:
@@ -135,13 +138,14 @@ def _of_import(asking: Asking, building: Building, model: Model, runs: Sequence[
     for at, (alone, values) in enumerate(calls_by_themselves(model, run.sources)):
         with suppress(CompilerRefused, Unimportable):
             call, one = written(alone, values, step), Run(alone, values, expected_results((), alone, values))
-
-            def build(call: WrittenModel = call) -> Any:
-                return building.build(ask_compiler(call.importer()), (), pipeline=LOWERED_ONLY)[0]
-
+            build = partial(_imported, building, call)
             if asking.ran(f"import {at}", building, [one], build).ending.wrong and not _otherwise(call, one):
                 return replace(results, guilty=f"{IMPORT_OF}{call.operators()}")
     return _unless_errors_grow(results, importer.name)
+
+
+def _imported(building: Building, model: WrittenModel) -> Any:
+    return building.build(ask_compiler(model.importer()), (), pipeline=LOWERED_ONLY)[0]
 
 
 def _otherwise(model: WrittenModel, run: Run) -> bool:
@@ -191,10 +195,7 @@ def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequenc
 def _alone(asking: Asking, building: Building, run: Run) -> str:
     """The operator of the first call that is wrong, or dies, in a model of its own; "" for none."""
     for at, (alone, values) in enumerate(calls_by_themselves(run.model, run.sources)):
-
-        def build(alone: Model = alone, values: Sequence[Array] = values) -> Any:
-            return building.build(building.module(alone, values), (), pipeline=LOWERED_ONLY)[0]
-
+        build = partial(_built, building, alone, (), LOWERED_ONLY, values)
         one = Run(alone, values, expected_results((), alone, values))
         if asking.ran(f"call {at}", building, [one], build).ending.wrong:
             return alone.vertices[0].operator
