@@ -20,7 +20,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.stored import Provenance, StoredCase
-from tzerlike.graph.loss import with_loss
+from tzerlike.graph.loss import differentiable, with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.steps import GRADIENT
 from tzerlike.graph.stored import model_of
@@ -82,11 +82,23 @@ def observed(case: Case) -> Observation:
     return Observation.from_json(json.loads(answer))
 
 
-def test_an_operator_without_a_rule_is_no_finding() -> None:
-    case = case_of(_call("rsqrt", _doubles(3, 4, low=0.5)), GRADIENT.name)
+BRANCHES = Origin(TensorType((), "bool")), _doubles(3, 4), _doubles(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (_call("rsqrt", _doubles(3, 4, low=0.5)), "FPrimalGradient has not been registered"),
+        (_call("call_tir:staged", _doubles(4)), "without registering corresponding gradient function"),
+        (_call("if", *BRANCHES), "only support one dataflow block"),
+    ],
+)
+def test_what_has_no_rule_is_no_finding(model: Model, words: str) -> None:
+    case = case_of(model, GRADIENT.name)
     seen = observed(case)
-    assert "FPrimalGradient has not been registered" in seen.message
+    assert words in seen.message
     assert judge_errors(case, seen) is None
+    assert not differentiable(model, rules_for_gradients())
 
 
 def _case(model: Model, *passes: str) -> Case:

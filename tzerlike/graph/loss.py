@@ -20,6 +20,7 @@ from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.reference import tried
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.spec.forms import CONDITIONAL
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.values import drawn_values, numpy_dtype
 from tzerlike.graph.wish import BY_ELEMENT
@@ -67,8 +68,8 @@ def differentiable(model: Model, rules: Collection[str]) -> bool:
 
 
 def is_loss(model: Model) -> bool:
-    """Whether a model has one output, a scalar, and neither extents that vary nor functions."""
-    plain = not model.variables and not any(one.within for one in model.vertices)
+    """Whether a model has one output, a scalar, and neither extents that vary nor functions or branches."""
+    plain = not model.variables and not any(one.within or one.row in CONDITIONAL for one in model.vertices)
     return plain and len(model.outputs) == 1 and not model.types()[model.outputs[0]].shape
 
 

@@ -24,6 +24,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
         r"expected 32 or 64 bits but got": "remainders of half precision on a GPU",
         r"Data type \S+ not supported for \w+ op": "tests for infinities and NaN in a dtype that has them",
         r"Attribute FPrimalGradient has not been registered": "gradients of what has no rule for them",
+        r"without registering corresponding gradient function": "gradients of functions of tensor IR",
+        r"only support one dataflow block": "gradients of models with branches",
     }
 )
 """Regular expressions that occur in messages, and what is not supported."""
