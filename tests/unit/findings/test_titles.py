@@ -605,3 +605,8 @@ def test_the_operator_whose_gradient_another_fails_on_is_named(origin: Offence, 
     assert f"The cause is {sentence}" in report(told)
     longer = replace(told, seen=replace(seen, message=f"InternalError: {'much to say of it ' * 9}"))
     assert headline(longer) == f"[Bug][Relax] {title.removesuffix(': no')}"
+
+
+def test_a_title_that_loses_a_place_keeps_the_rest() -> None:
+    short = "Code generation in the baseline build crashes in runtime::vm::VMExecutable::~VMExecutable"
+    assert title("Relax", f"{short} (SIGSEGV)", short) == "[Bug][Relax] Code generation in the baseline build crashes"

@@ -166,7 +166,7 @@ def title(label: str, text: str, instead: str = "") -> str:
         if good:
             return whole[: good[-1]].rstrip(" ,;:.")
     inner = re.sub(r" fails a check in (?:\w+::)*(\w+)$", r" fails in \1", instead)
-    for other in (f"[Bug][{label}] {words}" for words in (instead, inner, instead.partition(" in ")[0])):
+    for other in (f"[Bug][{label}] {words}" for words in (instead, inner, re.sub(r" in \S+$", "", instead))):
         if instead and len(other) <= _TITLE:
             return other
     head = whole[: said - 2] if 1 < said <= _TITLE + 2 else ""
