@@ -25,11 +25,12 @@ from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.steps import GRADIENT
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.building import Building
+from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.gradients import gradient_at_fault
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.pairs import GraphPairs
 from tzerlike.harnesses.graph.passes import MIXED, ZERO, rules_for_gradients, suited
-from tzerlike.harnesses.graph.program import source_program
+from tzerlike.harnesses.graph.program import in_short, source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.texts import repro_script, wrong_output
 from tzerlike.oracles.model_gradients import judge_gradients
@@ -168,6 +169,23 @@ def test_what_writes_outside_of_its_tensor_is_guilty_however_its_process_ends(tm
         found = api.judge(tmp_path / "case.json", oracles=("crash", "model-results", "model-gradients")).finding
         assert found is not None and (found.kind, found.blame) == ("wrong-code", "both")
         assert "gradient of take makes it so" in found.detail
+
+
+@pytest.mark.parametrize("row", ["negative", "logical_not"])
+def test_what_gradients_are_not_documented_for_is_no_finding(row: str) -> None:
+    """Of what is no scalar, or no float."""
+    draft = Drafted(Origin(TensorType((3,), "float64" if row == "negative" else "bool")))
+    seen = observed(case := _case(draft.model(draft.call(row, 0))))
+    assert seen.exit is Exit.REJECTED and judge_errors(case, seen) is None
+
+
+def test_fewer_lines_are_still_those_of_a_dataflow_block() -> None:
+    draft = Drafted(_doubles())
+    case = _case(model := draft.model(draft.call("match_cast", 0, to="same")))
+    found = judge_errors(case, observed(case))
+    program = source_program(model, alone=True)
+    assert found is not None and program is not None
+    assert "with R.dataflow():" in shortest_source(found, model, in_short(program).source)
 
 
 def test_no_operator_is_to_blame_where_gradients_of_what_is_no_scalar_are_wanted() -> None:

@@ -68,9 +68,14 @@ def differentiable(model: Model, rules: Collection[str]) -> bool:
 
 
 def is_loss(model: Model) -> bool:
-    """Whether a model has one output, a scalar, and neither extents that vary nor functions or branches."""
+    """Whether a model is one that TVM documents to make gradients of: floats come in, and a scalar comes out, of one
+    dataflow block; without extents that vary."""
     plain = not model.variables and not any(one.within or one.row in CONDITIONAL for one in model.vertices)
-    return plain and len(model.outputs) == 1 and not model.types()[model.outputs[0]].shape
+    if not plain or not model.vertices or len(model.outputs) != 1:
+        return False
+    out = model.types()[model.outputs[0]]
+    floats = all("float" in one.type.dtype for one in model.sources if one.kind == "input")
+    return floats and "float" in out.dtype and not out.shape
 
 
 def _without_gradient(vertex: Vertex) -> set[int]:

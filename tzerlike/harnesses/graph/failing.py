@@ -13,6 +13,7 @@ from tzerlike.findings.issue.layout import cut
 from tzerlike.findings.issue.wording import MESSAGE_LINES, quotable
 from tzerlike.graph.model import Model
 from tzerlike.graph.relax import relax_accepts, relax_objection
+from tzerlike.graph.steps import GRADIENT
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
 from tzerlike.harnesses.graph.passes import LIFTED, completed, made_pass
 from tzerlike.processes.forked import in_child
@@ -43,7 +44,15 @@ def _failure(finding: Finding, model: Model, source: str) -> str:
         module = ask_compiler(lambda: tvm_api.parse_script(source))
     except CompilerRefused:
         return ""
-    return _run(finding, model, module) if relax_accepts(module) else ""
+    return _run(finding, model, module) if relax_accepts(module) and _taken(finding, module) else ""
+
+
+def _taken(finding: Finding, module: Any) -> bool:
+    """Whether a module is one that the first step is documented to take: gradients are those of one dataflow block."""
+    if GRADIENT not in finding.case.passes:
+        return True
+    blocks = module[tvm_api.ENTRY].body.blocks
+    return len(blocks) == 1 and isinstance(blocks[0], tvm_api.part("relax").DataflowBlock)
 
 
 def _run(finding: Finding, model: Model, module: Any) -> str:

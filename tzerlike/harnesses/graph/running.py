@@ -12,7 +12,9 @@ from tzerlike.core.observation import REFUSED_CLEANLY, Exit, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.cuda.offering import offer_sources
+from tzerlike.graph.loss import is_loss
 from tzerlike.graph.model import Model
+from tzerlike.graph.steps import GRADIENT
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
 from tzerlike.harnesses.graph.gradients import gradient_at_fault
@@ -98,6 +100,8 @@ def _offences(building: Building) -> dict[str, Any]:
 def _rejection(building: Building, model: Model, message: str) -> Rejection:
     """What speaks for a model that was refused: it builds without passes of its own, or has none to blame."""
     label, bare = label_of(message, model, building.channel.pass_name()), not building.case.passes
+    if GRADIENT in building.case.passes and not is_loss(model):
+        label = Label.DOCUMENTED_REFUSAL
     if label is not Label.INTERNAL_ERROR:
         return Rejection(label.value, bare=bare)
     if bare:
