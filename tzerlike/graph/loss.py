@@ -148,11 +148,11 @@ def losses_of_calls(
     tensors, kinds, varying = [value for value, _, _ in tried(model, rows, sources)[0]], model.types(), varied(model)
     for vertex in reversed(model.vertices):
         taken = list(dict.fromkeys(vertex.inputs))
-        if varying.isdisjoint(taken):
+        made = [len(taken) + n for n, kind in enumerate(vertex.outputs) if kind.dtype in GRADIENT_DTYPES]
+        if varying.isdisjoint(taken) or not made:
             continue
         origins = tuple(Origin(kinds[number]) for number in taken)
         call = msgspec.structs.replace(vertex, inputs=tuple(map(taken.index, vertex.inputs)))
-        made = [len(taken) + n for n, kind in enumerate(vertex.outputs) if kind.dtype in GRADIENT_DTYPES]
         loss = with_loss(Model(origins, (call,), tuple(made)), made)
         held = [msgspec.structs.replace(one, kind="constant") for one in loss.sources]
         held[: len(taken)] = (

@@ -188,3 +188,11 @@ def test_each_call_that_gradients_go_through_has_a_loss_of_its_own() -> None:
         assert differentiable(alone, RULES) and len(values) == len(alone.sources)
         assert vertex.row in {one.row for one in alone.vertices}
     assert rows == ["sum:all", "multiply", "multiply", "exp", "split"]
+
+
+def test_what_gives_no_float_has_no_gradient_of_its_own() -> None:
+    draft = Drafted(_floats(3))
+    found = draft.call("where", draft.call("greater", draft.call("exp", 0), 0), 0, 0)
+    model = with_loss(draft.model(found), [found])
+    rows = [vertex.row for vertex, *_ in losses_of_calls(model, ROWS, source_values(model, ROWS, 0))]
+    assert rows == ["sum:all", "multiply", "where", "exp"]
