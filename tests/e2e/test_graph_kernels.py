@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests.models import case_of, disagreements, observed
+from tzerlike.core.limits import Limits
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.enclose import enclosed
 from tzerlike.graph.evolve import MODEL_LIMITS
@@ -14,8 +18,11 @@ from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import ROWS, kernels
+from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import with_variables
-from tzerlike.harnesses.graph.program import script_of_model
+from tzerlike.harnesses.graph.program import script_of_model, source_program
+from tzerlike.harnesses.graph.regression import regression_test
+from tzerlike.harnesses.graph.texts import repro_script
 from tzerlike.oracles.models import judge_errors
 
 NAMES = [row.name for row in kernels.ROWS]
@@ -70,3 +77,24 @@ def test_who_leaves_a_function_that_lacks_an_extent_is_to_blame() -> None:
     for one in refused:
         assert one.origin is not None
         assert (one.origin.pass_name, one.origin.where) == ("SpecializePrimFuncBasedOnCallSite", "a free variable")
+
+
+def test_scripts_of_functions_whose_extents_vary_fail_of_what_they_say(tmp_path: Path) -> None:
+    """Python evaluates no annotation of theirs, which TVM alone can read."""
+    models = (model for name in NAMES for model in _drawn(name, 4) if model.variables and not model.vertices[0].within)
+    cases = (case_of(model, "relax.SpecializePrimFuncBasedOnCallSite") for model in models)
+    found = next(filter(None, (judge_errors(case, observed(case)) for case in cases)))
+    model = model_of(found.case.ir)
+    program = source_program(model)
+    assert program is not None
+    test = regression_test(found, model, program.source, None)
+    for text, fails in (
+        (repro_script(found, model, program.source, Limits(), None), True),
+        (test.text, True),
+        (test.cured, False),
+    ):
+        (tmp_path / "script.py").write_text(text)
+        run = [sys.executable, "-I", str(tmp_path / "script.py")]
+        done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
+        assert (done.returncode != 0) == fails
+        assert ("are used, but are not passed in as API arguments" in done.stdout + done.stderr) == fails

@@ -162,12 +162,15 @@ def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
     numpy.savez(packed, argument0=3)
     with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
 
-        def kept(text: str, cured: str) -> bool:
+        def kept(text: str, cured: str, raises: str = "") -> bool:
             test = Regression(text, cured)
-            return proved(executor, test, Case("P"), packed.getvalue()) == text
+            return proved(executor, test, Case("P"), packed.getvalue(), raises) == text
 
         assert kept(fails, passes) and kept(dies, passes) and kept(fails, beside)
         assert not kept(passes, passes) and not kept(fails, fails) and not kept(dies, "1 // 0")
+        raises = 'def test_it():\n    raise ValueError("Check failed: a == b (1 vs. 2)")\n'
+        assert kept(raises, passes, "ValueError: Check failed: a == b (3 vs. 4)")
+        assert not any(kept(one, passes, "ValueError: Check failed: a == c (1 vs. 2)") for one in (raises, fails, dies))
         assert proved(executor, Regression(), Case("P")) == ""
         # One that goes by what lies in fresh memory may pass tomorrow.
         assert not kept("import numpy\n\n\ndef test_fresh():\n    assert numpy.empty(1 << 20).any()\n", passes)

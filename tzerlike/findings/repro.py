@@ -70,7 +70,7 @@ def without_idle_imports(script: str) -> str:
     return _IMPORT.sub(used, script)
 
 
-_IMPORT = re.compile(r"^((?:from [\w.]+ )?import )([\w, ]+)\n", re.MULTILINE)
+_IMPORT = re.compile(r"^((?:from (?!__future__)[\w.]+ )?import )([\w, ]+)\n", re.MULTILINE)
 
 
 def quotable(text: str) -> str:

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 
 from tzerlike.core.case import Case
 from tzerlike.core.observation import Stage
+from tzerlike.core.refused import failed_check
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.processes.channel import Channel
@@ -24,6 +25,9 @@ from tzerlike.processes.heap import LAYOUTS, stir
 from tzerlike.processes.job import Job
 
 _JOB = "try-test"
+
+_MESSAGE = 4096
+"""Characters of a message at most."""
 
 _MEMORIES = (LAYOUTS[0], LAYOUTS[-1])
 """Heaps on which fresh memory is as it comes, and filled."""
@@ -37,44 +41,58 @@ class Regression:
     cured: str = ""
 
 
-def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes = b"") -> str:
+def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes = b"", raises: str = "") -> str:
     """Return the text of a test if it fails, with fresh memory as it comes and filled, and its cured stand-in passes,
     each once in a child; else "".
 
-    `archive` is the contents of inputs.npz, which lies next to the test, as case.json does.
+    `archive` is the contents of inputs.npz, which lies next to the test, as case.json does; `raises` is the message of
+    the exception that the test has to fail of, "" for any failure.
     """
     if not test.text:
         return ""
-    with _beside_files(executor, case, archive) as passes:
-        failed = not any(passes(test.text, layout) for layout in _MEMORIES)
-        return test.text if failed and passes(test.cured, LAYOUTS[0]) else ""
+    with _beside_files(executor, case, archive) as tried:
+        outcomes = [tried(test.text, layout) for layout in _MEMORIES]
+        failed = all(one.fails_of(raises) for one in outcomes)
+        return test.text if failed and tried(test.cured, LAYOUTS[0]).passes else ""
 
 
 def fails(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> bool:
     """Whether a script ends with an error, or dies, with fresh memory as it comes and filled; see `proved`."""
-    with _beside_files(executor, case, archive) as passes:
-        return not any(passes(script, layout) for layout in _MEMORIES)
+    with _beside_files(executor, case, archive) as tried:
+        return not any(tried(script, layout).passes for layout in _MEMORIES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a script came to, and the message of the exception that it ended with, "" where it died."""
+
+    passes: bool = False
+    raised: str = ""
+
+    def fails_of(self, message: str) -> bool:
+        """Whether it fails of an exception with the message, but for what depends on the program; "" for anything."""
+        return not self.passes and (not message or failed_check(self.raised) == failed_check(message))
 
 
 @contextmanager
-def _beside_files(executor: ForkExecutor, case: Case, archive: bytes) -> Iterator[Callable[[str, int], bool]]:
-    """A function that runs a script in a child, next to the files of a bundle, and returns whether it passes."""
+def _beside_files(executor: ForkExecutor, case: Case, archive: bytes) -> Iterator[Callable[[str, int], _Outcome]]:
+    """A function that runs a script in a child, next to the files of a bundle."""
     with tempfile.TemporaryDirectory(prefix="tzerlike-") as directory:
         path = Path(directory) / TEST_FILE
         path.with_name("case.json").write_text(json.dumps({"case": case.to_json()}))
         path.with_name("inputs.npz").write_bytes(archive)
 
-        def passes(text: str, layout: int) -> bool:
+        def tried(text: str, layout: int) -> _Outcome:
             path.write_text(text)
             item = {"path": str(path), "layout": layout}
             records, _ = executor.call(_JOB, item, executor.limits.relaxed(3))
-            return bool(records)
+            return _Outcome(**records[0]) if records else _Outcome()
 
-        yield passes
+        yield tried
 
 
 def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Run a file and the tests in it, and lay down that they pass."""
+    """Run a file and the tests in it, and lay down that they pass, or what is raised."""
     channel.enter_stage(Stage.RUN)
     stir(item["layout"])
     sys.dont_write_bytecode = True
@@ -85,14 +103,16 @@ def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     spec = importlib.util.spec_from_file_location("test_regression", item["path"])
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    # Whatever it is that a test fails of.
-    with suppress(Exception, SystemExit), redirect_stdout(io.StringIO()):
-        with _unless_zero():
-            spec.loader.exec_module(module)
-        for name in dir(module):
-            if name.startswith("test_"):
-                getattr(module, name)()
+    try:
+        with redirect_stdout(io.StringIO()):
+            with _unless_zero():
+                spec.loader.exec_module(module)
+            for name in dir(module):
+                if name.startswith("test_"):
+                    getattr(module, name)()
         channel.add_result({"passes": True})
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is that a test fails of
+        channel.add_result({"raised": f"{type(error).__name__}: {error}"[:_MESSAGE]})
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 

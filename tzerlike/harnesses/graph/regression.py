@@ -19,6 +19,7 @@ from tzerlike.core.results import Difference
 from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
+from tzerlike.findings.issue.wording import PARSED_ONLY
 from tzerlike.findings.repro import without_idle_imports
 from tzerlike.graph.importers import importer_in
 from tzerlike.graph.meaning.elementwise import Array
@@ -294,7 +295,7 @@ def _file(finding: Finding, script: str, body: str) -> str:
     # The parser of TVMScript finds them among the names of the file, not among those of the test.
     variables = _TYPE_VARIABLE.findall(program)
     if variables:
-        taken.append("from typing import TypeVar")
+        taken += [PARSED_ONLY, "from typing import TypeVar"]
     parts = [_TYPE_VARIABLE.sub("", program), body]
     helpers = ""
     if "nvrtc_log(" in body:

@@ -14,6 +14,7 @@ from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
+from tzerlike.findings.issue.wording import PARSED_ONLY
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source
 from tzerlike.graph.importers import importer_in, importer_named
@@ -42,7 +43,7 @@ _HEAD = '''\
 Exits non-zero when the bug shows, and 0 when it does not.
 """
 
-import base64
+{parsed}import base64
 import textwrap
 import resource
 import signal
@@ -185,10 +186,12 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     program, wrong = in_short(program), wrong_output(finding, model)
     repro = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
 
+    raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
+    message = finding.observation.message if raised else ""
+
     def written(source: str) -> str:
-        alone = applied_test(finding, model, source)
-        built = regression_test(finding, model, source, wrong)
-        return proved(executor, alone, finding.case) or proved(executor, built, finding.case)
+        tests = (applied_test(finding, model, source), regression_test(finding, model, source, wrong))
+        return next(filter(None, (proved(executor, test, finding.case, raises=message) for test in tests)), "")
 
     if finding.kind == "oom":
         # What takes all memory is not tried: a child has less than the limit of its test.
@@ -262,6 +265,7 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
         imports="\n".join([*(line for line in more if line != "import sys"), *["import ml_dtypes"] * bfloat]),
         importer="".join(f"{line}\n" for line in importer.imports) if importer else "",
         tirx=", tirx" if "tirx." in module else "",
+        parsed=f"{PARSED_ONLY}\n\n" if "TypeVar(" in module else "",
         variables="from typing import TypeVar\n" if "TypeVar(" in module else "",
         seconds=limits.seconds,
         memory=limits.memory,
