@@ -158,7 +158,7 @@ def _second_reading(subject: Subject) -> str:
 def _why_valid(subject: Subject) -> str:
     seen = subject.seen
     if importer := importer_in(subject.case.passes):
-        return f"{importer.accepted}, and TVM compiles the same model built from Relax operators"
+        return f"{importer.accepted}, and TVM compiles a model of Relax operators that computes the same"
     if subject.case.harness == GRAPH:
         without = "without the passes that are run before the default pipeline"
         compiles = "with `LambdaLift` in front of the default pipeline" if makes_closures(subject.script) else without
