@@ -23,9 +23,9 @@ import numpy as np
 
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.onnx_file import imported_module, onnx_model, onnxruntime_results, proto_of
-from tzerlike.graph.exchange.onnx_only import ONNX_CALLS
-from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
+from tzerlike.graph.exchange.onnx.file import imported_module, onnx_model, onnxruntime_results, proto_of
+from tzerlike.graph.exchange.onnx.only import ONNX_CALLS
+from tzerlike.graph.exchange.onnx.rows import ONNX_FORMS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.importers import OPSETS
 from tzerlike.graph.meaning.elementwise import Array

@@ -15,7 +15,7 @@ from random import Random
 
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.torch_rows import TORCH_FORMS
+from tzerlike.graph.exchange.torch.rows import TORCH_FORMS
 from tzerlike.graph.importers import TORCH
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin, Vertex

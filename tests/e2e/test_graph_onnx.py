@@ -10,9 +10,9 @@ import pytest
 
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.onnx_file import imported_module, onnx_model, onnxruntime_results, proto_of
-from tzerlike.graph.exchange.onnx_only import ONNX_CALLS, OnnxCall
-from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
+from tzerlike.graph.exchange.onnx.file import imported_module, onnx_model, onnxruntime_results, proto_of
+from tzerlike.graph.exchange.onnx.only import ONNX_CALLS, OnnxCall
+from tzerlike.graph.exchange.onnx.rows import ONNX_FORMS
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call, recognise

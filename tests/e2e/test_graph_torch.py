@@ -9,8 +9,9 @@ import pytest
 
 from tzerlike.graph.answer import answers, differs
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.torch_module import torch
-from tzerlike.graph.exchange.torch_rows import TORCH_DTYPES, TORCH_FORMS
+from tzerlike.graph.exchange.torch.module import torch
+from tzerlike.graph.exchange.torch.rows import TORCH_FORMS
+from tzerlike.graph.exchange.torch.words import TORCH_DTYPES
 from tzerlike.graph.exchange.writing import WrittenCall
 from tzerlike.graph.model import Origin
 from tzerlike.graph.place import SizeLimits, Wanted

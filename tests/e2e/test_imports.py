@@ -26,8 +26,8 @@ from tzerlike.core.observation import Exit, Observation
 from tzerlike.findings.bisect.role import bisection
 from tzerlike.findings.reduction.guilty import guilty_passes
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.onnx_file import onnx_model, onnx_objection, proto_of
-from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
+from tzerlike.graph.exchange.onnx.file import onnx_model, onnx_objection, proto_of
+from tzerlike.graph.exchange.onnx.rows import ONNX_FORMS
 from tzerlike.graph.importers import ONNX, OPSETS
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex, read_model
 from tzerlike.graph.place import SizeLimits, Wanted

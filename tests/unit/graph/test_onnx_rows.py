@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.onnx_only import ONNX_CALLS
-from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
+from tzerlike.graph.exchange.onnx.only import ONNX_CALLS
+from tzerlike.graph.exchange.onnx.rows import ONNX_FORMS
 from tzerlike.graph.exchange.writing import OnnxCall, OnnxFile, Writing
 from tzerlike.graph.place import SizeLimits, Wanted
 from tzerlike.graph.solve import draw_call

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tzerlike.graph.dice import Dice
-from tzerlike.graph.exchange.torch_module import torch_module
-from tzerlike.graph.exchange.torch_rows import TORCH_FORMS
+from tzerlike.graph.exchange.torch.module import torch_module
+from tzerlike.graph.exchange.torch.rows import TORCH_FORMS
 from tzerlike.graph.exchange.writing import WrittenCall
 from tzerlike.graph.importers import TORCH
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex

@@ -10,8 +10,8 @@ import msgspec
 
 from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import UserError
-from tzerlike.graph.exchange.onnx_rows import ONNX_FORMS
-from tzerlike.graph.exchange.torch_rows import TORCH_FORMS
+from tzerlike.graph.exchange.onnx.rows import ONNX_FORMS
+from tzerlike.graph.exchange.torch.rows import TORCH_FORMS
 from tzerlike.graph.importers import IMPORTERS, ONNX, TORCH, Importer, Manner, importer_in
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.menu import Menu

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tzerlike.findings.issue.literal import array_source, python_source
-from tzerlike.graph.exchange.onnx_file import IR_VERSION, imported_module, onnx_model, onnx_objection, proto_of
-from tzerlike.graph.exchange.onnx_rows import ONNX_DTYPES
+from tzerlike.graph.exchange.onnx.file import IR_VERSION, imported_module, onnx_model, onnx_objection, proto_of
+from tzerlike.graph.exchange.onnx.words import ONNX_DTYPES
 from tzerlike.graph.exchange.writing import OnnxFile, OnnxNode
 from tzerlike.graph.importers import Manner
 from tzerlike.graph.meaning.elementwise import Array

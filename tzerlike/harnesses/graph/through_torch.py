@@ -10,7 +10,7 @@ from functools import cached_property
 from io import StringIO
 from typing import Any
 
-from tzerlike.graph.exchange.torch_module import (
+from tzerlike.graph.exchange.torch.module import (
     TorchModule,
     decomposed_program,
     exported_program,

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.graph.exchange.torch_rows import TORCH_DTYPES, TORCH_FLOATS, TORCH_FORMS, torch_dtype
+from tzerlike.graph.exchange.torch.rows import TORCH_FORMS
+from tzerlike.graph.exchange.torch.words import TORCH_DTYPES, TORCH_FLOATS, torch_dtype
 from tzerlike.graph.exchange.writing import WrittenCall
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tzerlike.graph.exchange.onnx_rows import ONNX_DTYPES, ONNX_FORMS
+from tzerlike.graph.exchange.onnx.rows import ONNX_FORMS
+from tzerlike.graph.exchange.onnx.words import ONNX_DTYPES
 from tzerlike.graph.exchange.writing import OnnxCall, OnnxFile, OnnxNode, Writing
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, TensorType
