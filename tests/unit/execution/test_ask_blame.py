@@ -24,15 +24,15 @@ ANSWERED = [{"asks": "baseline"}, {"asks": "baseline", "answer": AGREES}]
 class Children:
     """Lay down records, one list each, and die at a stage, or not, in turn."""
 
-    def __init__(self, *lives: tuple[list[dict[str, Any]], Stage | None]) -> None:
-        self._lives, self.known = list(lives), list[Mapping[str, Any]]()
+    def __init__(self, *lives: tuple[list[dict[str, Any]], Stage | None], exits: Exit = Exit.CRASH) -> None:
+        self._lives, self._exits, self.known = list(lives), exits, list[Mapping[str, Any]]()
 
     def __call__(
         self, job: str, item: Mapping[str, Any], limits: Limits | None = None
     ) -> tuple[list[dict[str, Any]], Observation | None]:
         self.known.append(dict(item["known"]))
         records, died_at = self._lives.pop(0) if len(self._lives) > 1 else self._lives[0]
-        return records, died_at and Observation(Exit.CRASH, died_at, "SIGSEGV")
+        return records, died_at and Observation(self._exits, died_at, "SIGSEGV")
 
 
 def _asked(children: Children) -> Results:
@@ -67,14 +67,8 @@ def test_nobody_is_guilty_where_children_die_that_have_run_nothing(records: list
 
 
 def test_a_run_that_memory_does_not_suffice_for_is_no_answer() -> None:
-    class Poor(Children):
-        def __call__(
-            self, job: str, item: Mapping[str, Any], limits: Limits | None = None
-        ) -> tuple[list[dict[str, Any]], Observation | None]:
-            super().__call__(job, item, limits)
-            return ANSWERED[:1], Observation(Exit.OOM, Stage.RUN)
-
-    assert _asked(children := Poor(([], None))) == WRONG
+    children = Children((ANSWERED[:1], Stage.RUN), exits=Exit.OOM)
+    assert _asked(children) == WRONG
     assert children.known == [{}]
 
 
