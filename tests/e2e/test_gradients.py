@@ -14,12 +14,16 @@ import pytest
 
 from tests.models import ALL, Drafted, Notes, case_of
 from tests.models import observed as observed_here
+from tests.puzzles.conftest import served
 from tzerlike import api
 from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Observation
 from tzerlike.core.stored import Provenance, StoredCase
+from tzerlike.coverage import NoCoverage
+from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.graph.loss import differentiable, with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.steps import GRADIENT
@@ -33,9 +37,11 @@ from tzerlike.harnesses.graph.passes import MIXED, ZERO, rules_for_gradients, su
 from tzerlike.harnesses.graph.program import in_short, source_program
 from tzerlike.harnesses.graph.regression import regression_test
 from tzerlike.harnesses.graph.texts import repro_script, wrong_output
+from tzerlike.harnesses.graph.walking import WALK
 from tzerlike.oracles.model_gradients import judge_gradients
 from tzerlike.oracles.models import judge_errors, judge_results
 from tzerlike.processes.forked import in_child
+from tzerlike.processes.lane import Lane
 
 
 def _doubles(*shape: int, low: float = -2.0) -> Origin:
@@ -147,6 +153,16 @@ def test_who_has_the_gradient_that_another_fails_on_is_to_blame(rows: tuple[str,
     found = judge_errors(case := _case(_fed_choice(*rows)), observed(case))
     assert found is not None and found.root[0] == f"gradient of {guilty}" and found.root[1].startswith(how)
     assert found.parts[0] == "Gradient"
+
+
+def test_what_kills_a_process_that_runs_is_no_pass() -> None:
+    """A walk along the passes runs what they leave: what dies of that is not what was under way in the compiler."""
+    draft = Drafted(_doubles(2, 4), Origin(TensorType((64,), "int32"), "constant", -8, 8, seed=4))
+    taken = draft.call("take:clip", 0, 1, axis=1, mode="clip")
+    case = _case(with_loss(draft.model(taken), [taken]), "relax.FoldConstant")
+    with served(Lane.prepare(0, NoCoverage(), jobs=HARNESS.jobs), Limits()) as executor:
+        walks = [ask_walk(executor.call, case, job=WALK) for _ in range(3)]
+    assert all(walk is None or walk.change is Change.NONE for walk in walks)
 
 
 def test_of_two_that_fail_it_is_the_one_whose_words_are_heard() -> None:

@@ -163,6 +163,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_a_line_says_who_where_and_what() -> None:
     assert FOUND.line() == "tirx.B (pass 4 of 60): after it the program computes something else, in the baseline build"
+    assert Bisection("0", "gradient of take").line() == "gradient of take: it is wrong by itself"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tzerlike.core.results import BASELINE, Difference
+from tzerlike.core.results import BASELINE, GRADIENT_OF, IMPORT_OF, Difference
 from tzerlike.core.schema import Count, Schema, Text
 from tzerlike.core.storage import write_json
 from tzerlike.execution.diagnosis.walk import Change
@@ -54,6 +54,8 @@ class Bisection:
     @property
     def what(self) -> str:
         """What the culprit does, in a few words."""
+        if self.change is Change.NONE and self.guilty.startswith((GRADIENT_OF, IMPORT_OF)):
+            return "it is wrong by itself"
         if self.index is None and "." in self.guilty and self.build != BASELINE:
             return "without it the finding disappears"
         return {

@@ -86,7 +86,10 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
     for length in range(len(leading(case.passes)), count + 1):
         try:
             built, _ = building.build(building.module(model), case.passes[:length])
+            # What kills a process from here on is no pass.
+            channel.enter_stage(Stage.RUN)
             found = ran(building, built, runs)
+            channel.enter_stage(Stage.PASSES)
         except CompilerRefused as refusal:
             if length:
                 return Walk(count, Change.NONE, (noted_as(case.passes[length - 1]),), detail=refusal.message)
