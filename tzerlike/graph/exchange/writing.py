@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import TensorType
+
+_T = TypeVar("_T")
 
 AttributeOfNode = int | float | str | list[int] | Array
 """An array is a tensor."""
@@ -87,3 +90,12 @@ class OnnxCall(WrittenCall):
     """One that is written to a file."""
 
     to: Writing
+
+
+def of_dtypes(form: Callable[..., _T | None], *dtypes: str) -> Callable[..., _T | None]:
+    """A form of calls whose first input is of some dtypes alone."""
+
+    def only(call: WrittenCall, **attributes: object) -> _T | None:
+        return form(call, **attributes) if call.dtype in dtypes else None
+
+    return only

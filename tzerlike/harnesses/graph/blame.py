@@ -16,13 +16,12 @@ from typing import Any
 
 import msgspec
 
-from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, IMPORT_OF, Ending, Ran, Results
 from tzerlike.graph.importers import importer_in
 from tzerlike.graph.loss import losses_of_calls
-from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import beyond, wrong_calls
 from tzerlike.graph.spec import ROWS
@@ -30,7 +29,6 @@ from tzerlike.graph.steps import GRADIENT, leading
 from tzerlike.graph.stored import WITHOUT_PLANNING, model_of
 from tzerlike.harnesses.graph.asking import Asking
 from tzerlike.harnesses.graph.building import (
-    DEFAULT_BUILD,
     LOWERED_ONLY,
     Building,
     Run,
@@ -69,7 +67,7 @@ def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -
     asking, model, passes = Asking(building.channel, known), model_of(building.case.ir), building.case.passes
     runs, first, importer = expected_runs(building, model), leading(passes), importer_in(passes)
     try:
-        baseline = asking.ran("baseline", building, runs, partial(_built, building, model, first, LOWERED_ONLY))
+        baseline = asking.ran("baseline", building, runs, partial(building.built, model, first, LOWERED_ONLY))
     except CompilerRefused as refusal:
         return replace(results, baseline=Ran(Ending.REFUSED, refusal.message))
     results = replace(results, baseline=baseline)
@@ -81,20 +79,10 @@ def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -
         return results
     for count in range(len(first), len(passes) + 1):
         with suppress(CompilerRefused):
-            build = partial(_built, building, model, passes[:count], DEFAULT_BUILD)
+            build = partial(building.built, model, passes[:count])
             if asking.ran(f"{count} passes", building, runs, build).ending.wrong:
                 return replace(results, guilty=passes[count - 1].name if count > len(first) else DEFAULT_PIPELINE)
     return results
-
-
-def _built(
-    building: Building,
-    model: Model,
-    passes: Sequence[PassSpec],
-    pipeline: str,
-    sources: Sequence[Array] | None = None,
-) -> Any:
-    return building.build(building.module(model, sources), passes, pipeline=pipeline)[0]
 
 
 def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
@@ -102,11 +90,11 @@ def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequen
     results are, in its shape or its values, rather than one that is wrong otherwise."""
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
     outputs = expected_runs(bare, model)
-    if asking.ran("no gradients", bare, outputs, partial(_built, bare, model, (), LOWERED_ONLY)).ending.wrong:
+    if asking.ran("no gradients", bare, outputs, partial(bare.built, model, (), LOWERED_ONLY)).ending.wrong:
         return _of_operator(asking, bare, model, outputs, results)
     (run,), otherwise = runs, None
     for at, (vertex, alone, values) in enumerate(losses_of_calls(model, ROWS, run.sources)):
-        build = partial(_built, building, alone, (GRADIENT,), LOWERED_ONLY, values)
+        build = partial(building.built, alone, (GRADIENT,), LOWERED_ONLY, values)
         one = Run(alone, values, expected_results((GRADIENT,), alone, values))
         found = asking.ran(f"gradient {at}", building, [one], build)
         if found.ending.wrong:
@@ -133,7 +121,7 @@ def _of_import(asking: Asking, building: Building, model: Model, runs: Sequence[
     if _otherwise(written(model, run.sources, step), run):
         return Results("unknown", "no-meaning")
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
-    if asking.ran("no import", bare, runs, partial(_built, bare, model, (), LOWERED_ONLY)).ending.wrong:
+    if asking.ran("no import", bare, runs, partial(bare.built, model, (), LOWERED_ONLY)).ending.wrong:
         return _of_operator(asking, bare, model, runs, results)
     for at, (alone, values) in enumerate(calls_by_themselves(model, run.sources)):
         with suppress(CompilerRefused, Unimportable):
@@ -184,7 +172,7 @@ def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequenc
                 return found[0][0].operator
         return ""
 
-    operator = asking.answer("calls", wrong_operator, partial(_built, building, bare, (), LOWERED_ONLY))
+    operator = asking.answer("calls", wrong_operator, partial(building.built, bare, (), LOWERED_ONLY))
     if not isinstance(operator, str):
         operator = _alone(asking, building, runs[0])
     if operator:
@@ -195,7 +183,7 @@ def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequenc
 def _alone(asking: Asking, building: Building, run: Run) -> str:
     """The operator of the first call that is wrong, or dies, in a model of its own; "" for none."""
     for at, (alone, values) in enumerate(calls_by_themselves(run.model, run.sources)):
-        build = partial(_built, building, alone, (), LOWERED_ONLY, values)
+        build = partial(building.built, alone, (), LOWERED_ONLY, values)
         one = Run(alone, values, expected_results((), alone, values))
         if asking.ran(f"call {at}", building, [one], build).ending.wrong:
             return alone.vertices[0].operator
@@ -205,5 +193,5 @@ def _alone(asking: Asking, building: Building, run: Run) -> str:
 def _of_planning(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge a model whose calls are right one by one: with memory of its own for each tensor, errors alone can grow."""
     apart = Building(replace(building.case, config=WITHOUT_PLANNING), building.channel, building.effort)
-    found = asking.ran("memory apart", apart, runs, partial(_built, apart, model, (), DEFAULT_BUILD))
+    found = asking.ran("memory apart", apart, runs, partial(apart.built, model, ()))
     return Results("unknown", "errors-grow") if found.ending.wrong else replace(results, guilty="StaticPlanBlockMemory")

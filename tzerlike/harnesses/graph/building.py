@@ -116,6 +116,16 @@ class Building:
         channel.note_pass("")
         return built, [after - before for before, after in pairwise(reached)]
 
+    def built(
+        self,
+        model: Model,
+        passes: Sequence[PassSpec],
+        pipeline: str = DEFAULT_BUILD,
+        sources: Sequence[Array] | None = None,
+    ) -> Any:
+        """Return the build of a model behind `passes`; `sources` are values that are not drawn."""
+        return self.build(self.module(model, sources), passes, pipeline=pipeline)[0]
+
     def outputs(self, model: Model, built: Any, sources: Sequence[Array], allocator: str = "pooled") -> list[Array]:
         """Run what was built; behind the outputs are gradients, where the case has them.
 

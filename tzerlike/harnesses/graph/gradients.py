@@ -30,8 +30,7 @@ def gradient_at_fault(building: Building, model: Model, failing: str, message: s
 
     The model is refused with gradients alone, in the words of `message`. A model of one call is refused in the same
     words, or its gradient has another shape than what it is by; and where what such calls give comes in, the rest is
-    not refused in these words.
-    None where no operator is like that.
+    not refused in these words. None where no operator is like that.
     """
     if GRADIENT not in building.case.passes or not is_loss(model):
         return None
@@ -95,7 +94,7 @@ def _refusal(
 ) -> str:
     """What TVM says where it refuses to build a model behind passes, "" where it builds."""
     try:
-        building.build(building.module(model, values), passes, pipeline=pipeline)
+        building.built(model, passes, pipeline, values)
     except CompilerRefused as refusal:
         return refusal.message
     return ""

@@ -126,7 +126,7 @@ def _builds(building: Building, model: Model) -> bool:
     of_source = building.channel.stage() is Stage.COMPILE_DEVICE
     building.channel.enter_stage(Stage.BUILD_BASELINE)
     try:
-        built, _ = building.build(building.module(model), ())
+        built = building.built(model, ())
         if of_source:
             _offer(building, built, ALONE)
     except CompilerRefused:

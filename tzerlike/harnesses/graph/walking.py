@@ -85,7 +85,7 @@ def _built(building: Building, model: Model, channel: Channel) -> Walk:
     runs = expected_runs(building, model)
     for length in range(len(leading(case.passes)), count + 1):
         try:
-            built, _ = building.build(building.module(model), case.passes[:length])
+            built = building.built(model, case.passes[:length])
             # What kills a process from here on is no pass.
             channel.enter_stage(Stage.RUN)
             found = ran(building, built, runs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tzerlike.graph.exchange.onnx.words import ONNX_DTYPES, Form, of_dtypes, plain
-from tzerlike.graph.exchange.writing import OnnxCall
+from tzerlike.graph.exchange.onnx.words import ONNX_DTYPES, Form, plain
+from tzerlike.graph.exchange.writing import OnnxCall, of_dtypes
 from tzerlike.graph.values import numpy_dtype
 
 

@@ -15,7 +15,8 @@ from tzerlike.graph.exchange.onnx import (
     quantization,
     reduction,
 )
-from tzerlike.graph.exchange.onnx.words import Form, chain, of_dtypes, plain
+from tzerlike.graph.exchange.onnx.words import Form, chain, plain
+from tzerlike.graph.exchange.writing import of_dtypes
 
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 

@@ -35,10 +35,3 @@ def chain(*operators: str) -> Form:
         return (name,)
 
     return form
-
-
-def of_dtypes(form: Form, *dtypes: str) -> Form:
-    def only(call: OnnxCall, **attributes: object) -> tuple[str, ...] | None:
-        return form(call, **attributes) if call.dtype in dtypes else None
-
-    return only

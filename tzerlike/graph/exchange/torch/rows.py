@@ -14,7 +14,8 @@ from tzerlike.graph.exchange.torch import (
     nn,
     reduction,
 )
-from tzerlike.graph.exchange.torch.words import NN, Form, between, method, of_dtypes, of_floats, of_ranks, plain, text
+from tzerlike.graph.exchange.torch.words import NN, Form, between, method, of_floats, of_ranks, plain, text
+from tzerlike.graph.exchange.writing import of_dtypes
 
 _SAME = (
     "abs sign ceil floor trunc exp log sqrt sigmoid erf tanh sin cos tan sinh cosh asin acos atan asinh acosh atanh "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tzerlike.graph.exchange.writing import WrittenCall
+from tzerlike.graph.exchange.writing import WrittenCall, of_dtypes
 
 Form = Callable[..., str | None]
 """It is given the call to write and its attributes. It returns the source of an expression: the output, or a sequence
@@ -43,10 +43,6 @@ def between(operator: str) -> Form:
 def text(template: str) -> Form:
     """An expression with inputs by number, such as "{0} * {1}"."""
     return lambda call, **_: template.format(*call.names)
-
-
-def of_dtypes(form: Form, *dtypes: str) -> Form:
-    return lambda call, **attributes: form(call, **attributes) if call.dtype in dtypes else None
 
 
 def of_floats(form: Form) -> Form:
