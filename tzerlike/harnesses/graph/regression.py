@@ -31,7 +31,7 @@ from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, completed, step_source
 from tzerlike.harnesses.graph.program import normalizing_source
-from tzerlike.harnesses.graph.sources import inputs_source, result_source, run_of, sources_source
+from tzerlike.harnesses.graph.sources import constants_source, inputs_source, result_source, run_of, sources_source
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.script import nvrtc_source
 from tzerlike.passes.naming import short_name
@@ -209,14 +209,10 @@ def _denied(wrong: str) -> str:
 
 def _module(model: Model, values: Sequence[str]) -> str:
     """Statements that make `mod`, with its constants bound."""
-    constants = [
-        f'    "x{n}": {value},\n'
-        for n, (value, one) in enumerate(zip(values, model.sources, strict=True))
-        if one.kind == "constant"
-    ]
+    constants = constants_source(model, values)
     if not constants:
         return _AS_IT_IS
-    return f'constants = {{\n{"".join(constants)}}}\nmod = relax.transform.BindParams("main", constants)(Module)\n'
+    return f'constants = {{\n{constants}}}\nmod = relax.transform.BindParams("main", constants)(Module)\n'
 
 
 def _plain_build(case: Case, passes: Sequence[PassSpec]) -> str:

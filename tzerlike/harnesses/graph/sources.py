@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import textwrap
 import zlib
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -64,21 +66,29 @@ def sources_source(model: Model, case: Case, run: int = 0) -> list[str]:
 def inputs_source(model: Model, case: Case, run: int) -> str:
     """Return lines with what comes into a run."""
     values = zip(sources_source(model, case, run), model.sources, strict=True)
-    return "".join(f"    {value},\n" for value, one in values if one.kind == "input")
+    return textwrap.indent("".join(f"{value},\n" for value, one in values if one.kind == "input"), "    ")
 
 
-def packed_bytes(values: Array) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
+def constants_source(model: Model, values: Sequence[str]) -> str:
+    """Return lines with a model's constants as items of a dict; `values` are the sources of all that comes in."""
+    sources = enumerate(zip(values, model.sources, strict=True))
+    items = "".join(f'"x{number}": {value},\n' for number, (value, one) in sources if one.kind == "constant")
+    return textwrap.indent(items, "    ")
+
+
+def values_source(values: Array, dtype: str) -> str:
+    """Return an expression that makes an array, its elements listed where they are few and packed otherwise; `dtype` is
+    the source of NumPy's type, and the rest as in `sources_source`."""
+    if values.size <= _INLINE:
+        return array_source(values, dtype)
+    packed = base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode()
+    return f'np.frombuffer(zlib.decompress(base64.b64decode("{packed}")), {dtype}).reshape({values.shape}).copy()'
 
 
 def _source(origin: Origin, values: Array, case: Case, few: bool) -> str:
     if not few and np.array_equal(values, drawn_values(origin, case.input_seed)):
         return _drawn(origin, case)
-    dtype = _dtype(origin)
-    if values.size <= _INLINE:
-        return array_source(values, dtype)
-    held = f'zlib.decompress(base64.b64decode("{packed_bytes(values)}"))'
-    return f"np.frombuffer({held}, {dtype}).reshape({tuple(origin.type.shape)}).copy()"
+    return values_source(values, _dtype(origin))
 
 
 def _drawn(origin: Origin, case: Case) -> str:

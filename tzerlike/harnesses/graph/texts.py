@@ -33,7 +33,14 @@ from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import ModelSource, in_short, source_program
 from tzerlike.harnesses.graph.regression import applied_test, bare_test, regression_test
-from tzerlike.harnesses.graph.sources import inputs_source, packed_bytes, result_source, run_of, sources_source
+from tzerlike.harnesses.graph.sources import (
+    constants_source,
+    inputs_source,
+    result_source,
+    run_of,
+    sources_source,
+    values_source,
+)
 from tzerlike.harnesses.proof import proved
 from tzerlike.harnesses.tir.script import nvrtc_source
 
@@ -153,14 +160,9 @@ print("the model runs: the bug does not show")
 
 _COMPARE = """\
 
-
-def array(text, dtype):
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype).reshape({shape!r})
-
-
 # {what}, and how far off a correct build may be.
-expected = array({expected!r}, {dtype!r})
-bound = array({bound!r}, "float64")
+expected = {expected}
+bound = {bound}
 if got.shape != expected.shape:
     print(f"{name} has the shape {{got.shape}}, not {{expected.shape}}: the bug shows")
     sys.exit(1)
@@ -253,10 +255,8 @@ def repro_script(finding: Finding, model: Model, module: str, limits: Limits, wr
 def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, wrong: ExpectedOutput | None) -> str:
     case, results = finding.case, finding.observation.results
     run_number, output = run_of(finding, model)
-    values = list(zip(sources_source(model, case, run_number), model.sources, strict=True))
-    held = [(n, drawn) for n, (drawn, one) in enumerate(values) if one.kind == "constant"]
     importer = importer_in(case.passes)
-    constants = "" if importer else "".join(f'    "x{n}": {drawn},\n' for n, drawn in held)
+    constants = "" if importer else constants_source(model, sources_source(model, case, run_number))
     refused = finding.observation.stage is Stage.COMPILE_DEVICE
     more, helpers = nvrtc_source() if refused else ([], "")
     bfloat = any(one.type.dtype == "bfloat16" for one in model.sources)
@@ -303,10 +303,8 @@ def _whole_script(finding: Finding, model: Model, module: str, limits: Limits, w
     run = _COMPARE.format(
         name=f"output{output}" if wrong.source is None else found.name,
         what="What the model computes in NumPy" if wrong.source is None else "Slopes of what NumPy computes",
-        shape=wrong.values.shape,
-        expected=packed_bytes(wrong.values),
-        dtype=str(wrong.values.dtype),
-        bound=packed_bytes(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64")),
+        expected=values_source(wrong.values, f'"{wrong.values.dtype}"'),
+        bound=values_source(np.broadcast_to(wrong.bound, wrong.values.shape).astype("float64"), '"float64"'),
     )
     return head + build + call + run
 
