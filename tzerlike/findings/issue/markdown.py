@@ -35,7 +35,6 @@ from tzerlike.findings.issue.wording import (
     bound,
     brief,
     compiler_words,
-    first_line,
     makes_closures,
     pasted,
     quotable,
@@ -299,7 +298,7 @@ _ENDLESS = (
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
     if blames_gradients(origin.pass_name):
-        wrong = origin.where if origin.rule == WRONG_SHAPE else f"is refused: {first_line(origin.where)}"
+        wrong = origin.where if origin.rule == WRONG_SHAPE else "is refused in the same words"
         return f"The cause is {spelled(origin.pass_name)}: in a model of that call alone, the gradient {wrong}."
     said = left(origin)
     where = said if not said or origin.rule == _IN_WORDS or said.startswith(("a ", "an ")) else code(said)
