@@ -12,8 +12,10 @@ from tzerlike.core.case import ContextConfig
 from tzerlike.core.effort import Effort
 from tzerlike.core.results import Ending, Results
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
+from tzerlike.passes.catalog import steps_of
+from tzerlike.passes.dlight import SHIPPED_SCHEDULE
 from tzerlike.processes.forked import in_child
-from tzerlike.systems.compilation import SILENT
+from tzerlike.systems.compilation import SILENT, Compilation
 from tzerlike.systems.tvm_api import entry_of, load_ir, module_of, parse_script
 from tzerlike.systems.tvm_build import bind_target, build, target_of
 from tzerlike.systems.tvm_passes import ModuleBefore, pass_context
@@ -89,6 +91,43 @@ def judged(program: str, lowered: str, config: ContextConfig | None = None) -> R
     return judge_lowered(
         parse_script(program), module_of(parse_script(lowered)), config or ContextConfig(), 1, Effort(), SILENT
     )
+
+
+SUMS = """
+# from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((5, 40), "float32"), B: T.Buffer((5,), "float32")):
+    for i, k in T.grid(5, 40):
+        with T.sblock("sums"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+def scheduled(program: str) -> str:
+    """The kernel that TVM's pipeline for models on GPUs makes of a function, as it is judged."""
+    watch = ModuleBefore(JUDGED_BEFORE)
+    Compilation("cuda", ContextConfig(), steps_of([SHIPPED_SCHEDULE]), [watch]).build(module_of(parse_script(program)))
+    return str(entry_of(watch.module).without_attr("target").script())
+
+
+@pytest.mark.parametrize(
+    ("was", "damaged", "ending"),
+    [
+        ("", "", Ending.AGREES),
+        ("x0 + y0, [T.float32(0.0)]", "x0 + y0, [T.float32(1.0)]", Ending.AGREES),
+        ("x0 + y0", "T.max(x0, y0)", Ending.DIFFERS),
+        ("x0 + y0", "x0", Ending.DIFFERS),
+        ("T.bool(True)", "threadIdx_x > 0", Ending.DIFFERS),
+    ],
+)
+def test_threads_that_reduce_are_held_against_loops_that_do(was: str, damaged: str, ending: Ending) -> None:
+    kernel = scheduled(SUMS)
+    assert "tvm_thread_allreduce" in kernel and was in kernel
+    assert judged(SUMS, kernel.replace(was, damaged)).optimised.ending is ending
 
 
 def test_what_means_the_same_agrees() -> None:

@@ -23,7 +23,8 @@ from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.compare.inputs import BufferParameter
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.compare.storage import element_type
-from tzerlike.execution.cuda.lowered import KERNEL_STEPS, judge_lowered
+from tzerlike.execution.cuda.lowered import judge_lowered
+from tzerlike.execution.diagnosis.meaning import KERNEL_STEPS
 from tzerlike.findings.repro import manner_of
 from tzerlike.harnesses.tir.emulator import BrokenKernel, Kernel
 from tzerlike.harnesses.tir.regression import regression_test

@@ -15,6 +15,7 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.limits import mapped_bytes
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.cuda.lowered import with_memory_inside
+from tzerlike.harnesses.tir.emulator import Kernel
 from tzerlike.systems.tvm_api import parse_script, tirx
 from tzerlike.tir.interpreter import Judgement, interpret, prepare
 from tzerlike.tir.thread_memory import keeps_to_its_threads, launches_threads
@@ -74,6 +75,52 @@ def test_more_threads_than_a_block_has_are_over_the_budget(more: str) -> None:
 @pytest.mark.parametrize(("divisor", "rule"), [("A[1]", ""), ("A[0]", "division-by-zero")])
 def test_the_arguments_of_a_barrier_are_computed(divisor: str, rule: str) -> None:
     assert judged(FLAT.replace('"shared"', f'"shared", T.bool(False), T.Div(1, {divisor})')).rule == rule
+
+
+REDUCES = """
+# from tvm.script import tirx as T
+
+@T.prim_func
+def main(A: T.Buffer((24,), "int32"), B: T.Buffer((24,), "int32")):
+    ty = T.launch_thread("threadIdx.y", 3)
+    tx = T.launch_thread("threadIdx.x", 4)
+    M = T.alloc_buffer((1,), "int32", scope="local")
+    M[0] = 0
+    for i in range(2):
+        with T.attr(T.comm_reducer(lambda x, y: x + y, [T.int32(0)]), "reduce_scope", 0):
+            T.tvm_thread_allreduce(T.uint32(1), A[i * 12 + ty * 4 + tx], {condition}, M[0], {axes})
+        B[i * 12 + ty * 4 + tx] = M[0]
+"""
+ELEMENTS = numpy.arange(24).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("axes", "condition", "sums"),
+    [
+        ("tx", "T.bool(True)", ELEMENTS.sum(2, keepdims=True)),
+        ("ty", "T.bool(True)", ELEMENTS.sum(1, keepdims=True)),
+        ("ty, tx", "T.bool(True)", ELEMENTS.sum((1, 2), keepdims=True)),
+        ("tx", "tx % 2 == 1", ELEMENTS[:, :, 1::2].sum(2, keepdims=True)),
+    ],
+)
+def test_threads_reduce_what_their_group_gives_in_each_round(axes: str, condition: str, sums: Any) -> None:
+    program, expected = parse_script(REDUCES.format(axes=axes, condition=condition)), numpy.zeros((2, 3, 4)) + sums
+    judgement = interpret(program, [ELEMENTS.reshape(-1), numpy.zeros(24, numpy.int64)])
+    assert judgement.verdict == "defined"
+    assert judgement.expected[1].values.tolist() == expected.reshape(-1).tolist()
+    witness = numpy.zeros(24, "int32")
+    Kernel(program)(ELEMENTS.reshape(-1).astype("int32"), witness)
+    assert witness.tolist() == expected.reshape(-1).tolist()
+
+
+@pytest.mark.parametrize("guard", ["tx < 2", "ty < 2"])
+def test_a_reduction_that_some_threads_do_not_come_to_is_unknown(guard: str) -> None:
+    text = REDUCES.format(axes="tx", condition="T.bool(True)")
+    lines = [f"    {line}" if line.startswith("            ") else line for line in text.splitlines()]
+    place = next(n for n, line in enumerate(lines) if "reduce_scope" in line)
+    lines[place : place + 1] = [f"        if {guard}:", f"    {lines[place]}"]
+    judgement = interpret(parse_script("\n".join(lines)), [numpy.arange(24), numpy.zeros(24, numpy.int64)])
+    assert (judgement.verdict, judgement.rule) == ("unknown", "unsupported")
 
 
 WAITS = """

@@ -14,7 +14,7 @@ from tzerlike.campaign.pairs import Pairs
 from tzerlike.campaign.shard_worker import Beats
 from tzerlike.campaign.state import Tally, Yield
 from tzerlike.core.bandit import shares
-from tzerlike.core.case import TIR, Case, ContextConfig, Provenance
+from tzerlike.core.case import TIR, Case, Provenance
 from tzerlike.core.errors import Fault, contained, kept
 from tzerlike.core.finding import Finding
 from tzerlike.core.mutation import ILL_FORMED, Mutation
@@ -353,7 +353,7 @@ class Fuzzer:
     def _import(self, arrival: Import, iteration: int, rng: Random) -> Trial:
         passes, config = self.pairs.fresh(rng, arrival.program)
         if arrival.bare or self.search.pass_mode == "none":
-            passes, config = (), ContextConfig()
+            passes, config = self.pairs.fit(Case(arrival.program, (), harness=self.search.harness), arrival.program)
         cheap = rng.random() < self.search.cheap_code_share
         target = self.pairs.cheap(self.search.target) if cheap else self.search.target
         case = Case(arrival.program, passes, config, target, rng.getrandbits(32), self.search.harness)

@@ -18,6 +18,8 @@ from tzerlike.execution.definedness import verdict_of
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.rendering import rendered
 from tzerlike.passes.catalog import steps_of
+from tzerlike.passes.dlight import SHIPPED_SCHEDULE, lacks_threads
+from tzerlike.passes.facts import facts_of
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import Job
 from tzerlike.systems import tvm_api, tvm_build
@@ -50,9 +52,14 @@ def odd_forms(case: Case) -> frozenset[str]:
 
 
 def plain_case(case: Case) -> Case:
-    """Return the case of the same program in the default pipeline with default options."""
-    target = "llvm" if kind_of_target(case.target) == "llvm" else case.target
-    return replace(case, passes=(), config=ContextConfig(), target=target)
+    """Return the case of the same program in the default pipeline with default options.
+
+    For a device, a program without threads gets those that TVM's pipelines give to what models are lowered to.
+    """
+    if not _has_threads(case):
+        return replace(case, passes=(), config=ContextConfig(), target="llvm")
+    passes = (SHIPPED_SCHEDULE,) if lacks_threads(facts_of(case.ir)) else ()
+    return replace(case, passes=passes, config=ContextConfig())
 
 
 def _bare(case: Case) -> Case:

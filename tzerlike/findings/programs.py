@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, ContextConfig
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.shrink import Reducer
@@ -70,6 +70,10 @@ class Programs(ABC):
     def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
         """Whether somebody would write the program of `case`, which is valid; with `printed`, it reads back too."""
         return False
+
+    def shipped(self, case: Case) -> bool:
+        """Whether a case is compiled by a pipeline that TVM ships, with default options."""
+        return not case.passes and case.config == ContextConfig()
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """Yield cases with plain programs in the default pipeline that may show a finding, the most alike first."""

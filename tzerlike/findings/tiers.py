@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from tzerlike.core.case import Case, ContextConfig
+from tzerlike.core.case import Case
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER, Finding
 from tzerlike.core.observation import Stage
 from tzerlike.execution.executor import ForkExecutor
@@ -60,7 +60,7 @@ def shown_plainly(
 def tier_of_case(finding: Finding, executor: ForkExecutor, programs: Programs) -> int:
     """Return the tier of what was found in a compilation, on this case and no other."""
     case = finding.case
-    usual = not case.passes and case.config == ContextConfig() and not finding.observation.is_of_baseline
+    usual = programs.shipped(case) and not finding.observation.is_of_baseline
     return FIRST_TIER if usual and programs.plain(executor, case, printed=True) else SECOND_TIER
 
 

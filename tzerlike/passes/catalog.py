@@ -11,10 +11,11 @@ from typing import Any
 
 from tzerlike.core.case import PassSpec, Scalar
 from tzerlike.core.errors import UserError
+from tzerlike.passes import dlight
 from tzerlike.passes.arguments import ARGUMENTS, EXCLUDED, MAP_ARGUMENT, OPTIONS_READ, TARGET_ARGUMENTS
 from tzerlike.passes.info import Catalog, PassInfo, PassParameter, by_name
 from tzerlike.passes.tilelang import LISTS, TILE_ARGUMENTS
-from tzerlike.systems.tvm_api import SYSTEM, tirx, tvm
+from tzerlike.systems.tvm_api import SYSTEM, part, tirx, tvm
 from tzerlike.systems.tvm_passes import pass_constructors, pass_modules
 
 
@@ -23,12 +24,12 @@ def discover() -> Catalog:
     """Return the passes of the installed TVM that take scalar arguments, sorted by name.
 
     A pass is a registered global function of the system's namespaces that
-    returns `transform.Pass`. Its argument names are those of the Python constructor
+    returns `transform.Pass`, or dlight. Its argument names are those of the Python constructor
     where there is one. Passes that the tables do not know come with the defaults of their
     constructor; what needs an argument that the tables do not give is left out.
     """
     found = [info for ffi_name in registered_passes() if (info := _describe(ffi_name)) is not None]
-    return tuple(sorted(found, key=lambda info: info.name))
+    return tuple(sorted((*found, *dlight.found_here()), key=lambda info: info.name))
 
 
 def registered_passes() -> tuple[str, ...]:
@@ -56,6 +57,8 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
     if missing:
         raise UserError(f"pass {spec.name} needs the argument {missing[0]!r}")
     try:
+        if spec.name == dlight.DLIGHT:
+            return _default_schedule(given["rules"])
         if spec.name in MAP_ARGUMENT:
             return tvm.get_global_func(info.ffi_name)(_map_argument(spec.name, given))
         values = {name: _value(name, value) for name, value in given.items()}
@@ -82,6 +85,8 @@ def constructor_source(spec: PassSpec) -> str:
     if info is None:
         raise UserError(f"no pass {spec.name!r} in this TVM")
     given = dict(spec.args)
+    if spec.name == dlight.DLIGHT:
+        return dlight.schedule_source(given["rules"])
     if spec.name == "tirx.RemapThreadAxis":
         axes = (
             f"{key!r}: tirx.IterVar(None, tirx.Var({tag!r}, 'int32'), tirx.IterVar.ThreadIndex, {tag!r})"
@@ -140,6 +145,18 @@ def _python_constructor(ffi_name: str) -> Any:
     namespace, _, function = ffi_name.rpartition(".")
     module = pass_modules().get(namespace)
     return None if module is None else getattr(module, function, None)
+
+
+def _default_schedule(rules: Scalar) -> Any:
+    gpu, schedule = (getattr(part("s_tir.dlight"), name) for name in ("gpu", "ApplyDefaultSchedule"))
+    own = schedule(*(getattr(gpu, name)() for name in dlight.named_rules(rules)))
+
+    def scheduled(module: Any, context: Any) -> Any:
+        # It changes the module that it is given, which instruments have seen, and is one pass to them.
+        with tvm.transform.PassContext():
+            return own(module.clone())
+
+    return tvm.transform.module_pass(scheduled, opt_level=0, name=dlight.NAME)
 
 
 def _map_argument(name: str, given: dict[str, Scalar]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final
 
 from tzerlike.core.case import PassSpec
+from tzerlike.passes.dlight import DLIGHT
 from tzerlike.passes.facts import Fact, Facts
 from tzerlike.passes.rule import NONE, Rule
 from tzerlike.passes.tilelang import ASCEND, FORKED, TILE_RULES
@@ -122,6 +123,13 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     "s_tir.VerifyVTCMLimit": _ANYWHERE,
     "s_tir.analysis.OOBChecker": _ANYWHERE,
     "s_tir.backend.adreno.InjectTextureAlloc": _ADRENO,
+    DLIGHT: Rule(
+        needs=_facts(F.S_TIR),
+        forbids=_facts(F.LOWERED, F.DUPLICATES, F.THREAD_LOOPS, F.DEVICE_CODE),
+        adds=_facts(F.THREAD_LOOPS, F.DEVICE_CODE, F.CROSS_THREAD, F.VIRTUAL_THREADS, F.VECTORIZED)
+        | _facts(F.ALLOCATIONS, F.BLOCK_BUFFERS, F.INIT, F.DEVICE_MEMORY),
+        source="pipeline: of models for GPUs, on what LegalizeOps and FuseTIR leave; it leaves alone what is scheduled",
+    ),
     "s_tir.backend.adreno.TextureFlatten": _ADRENO,
     "tirx.AnnotateEntryFunc": _ANYWHERE,
     "tirx.BF16ComputeLegalize": Rule(removes=_facts(F.BF16), source="doc"),
@@ -296,8 +304,8 @@ def rule_of(name: str) -> Rule:
 
 
 def drawn(name: str) -> bool:
-    """Whether a campaign draws a pass."""
-    return under_test().name_in_tvm(name) not in ELSEWHERE | ASCEND
+    """Whether a campaign draws a pass for any place in a sequence; dlight comes first where it is needed."""
+    return under_test().name_in_tvm(name) not in ELSEWHERE | ASCEND | {DLIGHT}
 
 
 def out_of_place(name: str) -> bool:

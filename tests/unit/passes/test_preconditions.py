@@ -195,10 +195,10 @@ def test_what_paid_changes_later_draws_by_its_counts_alone() -> None:
     assert all(one.fresh(rng_for(seed)) == two.fresh(rng_for(seed)) for seed in range(20))
 
     def drawn(planned: PlannedSource) -> int:
-        plans = (planned.fresh(rng_for(seed), FLAT)[0] for seed in range(100))
+        plans = (planned.fresh(rng_for(seed), FLAT)[0] for seed in range(1000))
         return sum(passed.name == "tirx.UnrollLoop" for passes in plans for passed in passes)
 
-    assert drawn(one) > 2 * drawn(other)
+    assert drawn(one) > 1.5 * drawn(other)
 
 
 def test_idle_passes_are_shrunk_away_unless_something_needs_them() -> None:

@@ -17,7 +17,7 @@ from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.execution.compare.results import interpret_seeded
-from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
+from tzerlike.execution.diagnosis.meaning import KERNEL_STEPS, Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.systems import tvm_api
@@ -27,9 +27,9 @@ from tzerlike.systems.tvm_api import array_items, structural_walk, tirx
 JUDGED_BEFORE = "s_tir.LowerThreadAllreduce"
 """The pass of the default pipeline whose input is interpreted: the first one after the barriers are placed."""
 
-KERNEL_STEPS = 200_000
-"""Scalar operations that the interpreter may take on a kernel: the usual thousand threads of a block need as many for
-a guard alone."""
+_PROGRAM_STEPS = 200_000
+"""Scalar operations that the interpreter may take on a program for threads: the usual thousand threads of a block need
+as many for a guard alone."""
 
 _FAULTS = ("race: read and written", "divergent-barrier", "uninitialised", "out-of-bounds")
 """How the interpreter describes what no kernel may do. Threads that write one and the same value into one place are
@@ -52,7 +52,7 @@ def judge_lowered(
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
     inputs, judgement, results = interpret_seeded(
-        func, input_seed, replace(effort, steps=max(effort.steps, KERNEL_STEPS))
+        func, input_seed, replace(effort, steps=max(effort.steps, _PROGRAM_STEPS))
     )
     notes.note_results(results)
     # In a pipeline of a case's own, the pass may run before there are barriers.
@@ -62,7 +62,8 @@ def judge_lowered(
         if inside is None:
             ran = Ran()
         else:
-            ran = _ran(Meaning(func, inputs, judgement).look(tvm_api.module_of(inside)), config)
+            meaning = Meaning(func, inputs, judgement, spare=KERNEL_STEPS)
+            ran = _ran(meaning.look(tvm_api.module_of(inside)), config)
         results = replace(results, optimised=ran)
     paced(True)
     return results

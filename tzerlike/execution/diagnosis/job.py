@@ -19,7 +19,7 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.diagnosis.iterators import misled
 from tzerlike.execution.diagnosis.kernel import KernelMeaning, kernel_turns
-from tzerlike.execution.diagnosis.meaning import Inspection, Meaning
+from tzerlike.execution.diagnosis.meaning import KERNEL_STEPS, Inspection, Meaning
 from tzerlike.execution.diagnosis.search import Correctness, last_known, turning_point
 from tzerlike.execution.diagnosis.walk import VERIFYING, Change, Walk
 from tzerlike.passes.given import GivenPasses
@@ -90,8 +90,11 @@ def meaning_of(case: Case, module: Any, inputs: str) -> Meaning | None:
     """What the program means; None where it means nothing on these inputs, or the interpreter cannot tell."""
     func = tvm_api.entry_of(module)
     drawn, judgement, results = interpret_seeded(func, case.input_seed, Effort(inputs=inputs).thorough())
-    once = kind_of_target(case.target) == "llvm"
-    return Meaning(func, drawn, judgement, once) if drawn and judgement and results.defined else None
+    if not (drawn and judgement and results.defined):
+        return None
+    if kind_of_target(case.target) == "llvm":
+        return Meaning(func, drawn, judgement, once=True)
+    return Meaning(func, drawn, judgement, spare=KERNEL_STEPS)
 
 
 def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail, kernel: bool = False) -> tuple[Walk, Pair | None]:

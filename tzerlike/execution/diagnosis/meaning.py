@@ -24,6 +24,9 @@ _MORE_STEPS = 20
 
 _SOME_STEPS = 100_000
 
+KERNEL_STEPS = 1_200_000
+"""Steps that a kernel may take beyond those: schedules fill tiles and blocks of threads, however small the program."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
@@ -39,13 +42,15 @@ class Inspection:
 class Meaning:
     """A defined program with its inputs and what it computes on them.
 
-    With `once`, code evaluates the bounds of a loop before the first iteration and never again, as LLVM's does.
+    With `once`, code evaluates the bounds of a loop before the first iteration and never again, as LLVM's does. `spare`
+    are steps that what it is compared with may take beyond a multiple of its own.
     """
 
     func: Any
     inputs: Inputs
     judgement: Judgement
     once: bool = False
+    spare: int = _SOME_STEPS
 
     def look(self, module: Any) -> Inspection:
         """Compare what the `main` of `module` means with this.
@@ -59,7 +64,7 @@ class Meaning:
         arguments = None if func is None else self._arguments(func)
         if arguments is None:
             return Inspection(Correctness.UNKNOWN)
-        limit = _MORE_STEPS * self.judgement.steps + _SOME_STEPS
+        limit = _MORE_STEPS * self.judgement.steps + self.spare
         try:
             seen = interpreter.prepare(func).run(arguments, limit, once=self.once)
         except (MemoryError, RecursionError):

@@ -217,6 +217,10 @@ class GraphHarness(CaseHarness):
         """Whether a model comes back from its TVMScript: it keeps to its rows, or it would not run."""
         return not printed or bool(script_of_model(model_of(case.ir)))
 
+    def shipped(self, case: Case) -> bool:
+        first = leading(case.passes)
+        return case.passes[len(first) :] in SHIPPED and case.config == ContextConfig()
+
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The same model in each pipeline that TVM ships, with default options; with its gradients, or imported, where
         the case has that."""

@@ -43,6 +43,7 @@ class Kernel:
         self.cells: dict[Any, Any] = {}
         self.reads: dict[Any, dict[Any, int]] = defaultdict(dict)
         self.writes: dict[Any, dict[Any, tuple[int, Any]]] = defaultdict(dict)
+        self.given: dict[Any, dict[Any, list[Any]]] = defaultdict(dict)
 
     def __call__(self, *arguments: Any) -> None:
         env: dict[Any, Any] = {"thread": None, "phase": 0}
@@ -88,10 +89,16 @@ class Kernel:
         split = sum(name.startswith("blockIdx") for name in names)
         self.reads.clear()
         self.writes.clear()
+        self.given.clear()
         for block in itertools.product(*(range(extents[name]) for name in names[:split])):
             routines = []
             for thread in itertools.product(*(range(extents[name]) for name in names[split:])):
-                mine = {**env, "place": dict(zip(names, block + thread, strict=True)), "thread": (block, thread)}
+                mine = {
+                    **env,
+                    "place": dict(zip(names, block + thread, strict=True)),
+                    "thread": (block, thread),
+                    "names": {},
+                }
                 routines.append((mine, self.run(node, mine)))
             while routines:
                 waiting = [(mine, routine) for mine, routine in routines if next(routine, self) is not self]
@@ -110,7 +117,11 @@ class Kernel:
         elif kind == "AttrStmt":
             if node.attr_key == "thread_extent":
                 env[hash(node.node.var)] = np.int32(env["place"][str(node.node.thread_tag)])
-            yield from self.run(node.body, env)
+                env["names"][str(node.node.thread_tag)] = hash(node.node.var)
+            if node.attr_key == "reduce_scope":
+                yield from self.reduce(node.node, node.body.value.args, env)
+            else:
+                yield from self.run(node.body, env)
         elif kind == "For":
             for i in self.iterations(node, env):
                 env[hash(node.loop_var)] = i
@@ -137,6 +148,24 @@ class Kernel:
             self.value(node.value, env)
         elif kind != "AllocBuffer":
             raise NotImplementedError(kind)
+
+    def reduce(self, reducer: Any, args: Any, env: dict[Any, Any]) -> Any:
+        """Give some values, and store what all threads give that differ from this one in reduced axes alone."""
+        count = len(reducer.result)
+        values, active, results = args[1 : count + 1], args[count + 1], args[count + 2 : 2 * count + 2]
+        axes = {hash(axis) for axis in args[2 * count + 2 :]}
+        held = (env["names"][tag] not in axes and index for tag, index in env["place"].items())
+        group = self.given[hash(reducer), env["phase"], tuple(held)]
+        given = values if self.value(active, env) else reducer.identity_element
+        group[env["thread"]] = [self.value(one, env) for one in given]
+        yield
+        total, *others = (group[thread] for thread in sorted(group))
+        for other in others:
+            sides = dict(zip(map(hash, [*reducer.lhs, *reducer.rhs]), [*total, *other], strict=True))
+            total = [self.value(one, {**env, **sides}) for one in reducer.result]
+        for load, one in zip(results, total, strict=True):
+            for place in self.places(load.source, load.indices, env):
+                self.write(place, one, env)
 
     def iterations(self, node: Any, env: dict[Any, Any]) -> Any:
         dtype = np.dtype(str(node.loop_var.ty.dtype)).type

@@ -84,6 +84,10 @@ class TirHarness(CaseHarness):
     def plain(self, executor: ForkExecutor, case: Case, *, printed: bool) -> bool:
         return plainness.plain_program(executor, case, printed=printed)
 
+    def shipped(self, case: Case) -> bool:
+        plain = plainness.plain_case(case)
+        return (case.passes, case.config) == (plain.passes, plain.config)
+
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The program itself, and with the options that it may ask for; then what it is before the guilty pass of the
         sequence, or behind all of it, and before a pass that was misused.

@@ -20,16 +20,20 @@ from tzerlike.harnesses.tir.fault import fault_of_mutation
 from tzerlike.mutators import OF_TILES, MutationEnv, Mutator, make_mutators, runs_compiler
 from tzerlike.mutators.attempt import Explore, attempted, mutate_in_child
 from tzerlike.passes.catalog import discover, instantiate
-from tzerlike.passes.facts import Fact, facts_of
+from tzerlike.passes.dlight import DLIGHT, SHIPPED_SCHEDULE, drawn_schedule, lacks_threads
+from tzerlike.passes.facts import Fact, Facts, facts_of
 from tzerlike.passes.label import Label, label
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.plan import PlannedSource
-from tzerlike.passes.preconditions import drawn
+from tzerlike.passes.preconditions import drawn, facts_after
 from tzerlike.passes.source import RandomSource
 from tzerlike.passes.tilelang import tile_pipeline
 from tzerlike.systems import tvm_api
 
 _LIVE_PROGRAMS = 256
+
+_SCHEDULE_STAYS = 8
+"""Of so many mutations of passes one draws another schedule."""
 
 _CHEAP_TARGETS = {"llvm": '{"kind": "llvm", "opt-level": 0}'}
 
@@ -88,25 +92,56 @@ class TirPairs:
         return _CHEAP_TARGETS.get(target, target)
 
     def fresh(self, rng: Random, program: str) -> Plan:
-        return self._source.fresh(rng, facts_of(program))
+        first = self._schedule(program, (), rng)
+        passes, config = self._source.fresh(rng, self._facts(program))
+        return (*first, *passes), config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        return self._source.mutate(passes, config, rng, donor, facts_of(program))
+        first = self._schedule(program, passes, rng)
+        mutated = self._source.mutate(_rest(passes), config, rng, _rest(donor), self._facts(program))
+        return (*first, *mutated[0]), mutated[1]
 
     def fit(self, case: Case, program: str) -> Plan:
-        facts = facts_of(program)
-        if facts == facts_of(case.ir):
-            return case.passes, case.config
-        return self._source.fit(case.passes, case.config, facts)
+        first = self._schedule(program, case.passes)
+        passes, facts = _rest(case.passes), self._facts(program)
+        if facts == self._facts(case.ir):
+            return (*first, *passes), case.config
+        passes, config = self._source.fit(passes, case.config, facts)
+        return (*first, *passes), config
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
-        return self._source.shrunk(case.passes, case.config, new_blocks, facts_of(case.ir))
+        passes = _rest(case.passes)
+        first = case.passes[: len(case.passes) - len(passes)]
+        return (*first, *self._source.shrunk(passes, case.config, new_blocks[len(first) :], self._facts(case.ir)))
+
+    def _schedule(self, program: str, passes: Passes, rng: Random | None = None) -> Passes:
+        """What gives the loops of a program threads, where the target wants some: what `passes` begin with, or another
+        schedule once in a while."""
+        if not self._lacks_threads(program):
+            return ()
+        first = passes[: len(passes) - len(_rest(passes))]
+        if rng is not None and not (first and rng.randrange(_SCHEDULE_STAYS)):
+            return (drawn_schedule(rng),)
+        return first or (SHIPPED_SCHEDULE,)
+
+    def _lacks_threads(self, program: str) -> bool:
+        return self._target != "llvm" and lacks_threads(facts_of(program))
+
+    def _facts(self, program: str) -> Facts:
+        """The facts that the passes behind a schedule find."""
+        facts = facts_of(program)
+        return facts_after((SHIPPED_SCHEDULE,), facts) if self._lacks_threads(program) else facts
 
     def learn(self, yields: Yields) -> None:
         self._source.learn(yields)
 
     def label(self, case: Case, seen: Observation) -> Label:
         return label(self._source.whole(case), facts_of(case.ir), seen.pass_name, seen.message)
+
+
+def _rest(passes: Passes) -> Passes:
+    """A sequence behind the schedule that it begins with, if any."""
+    return passes[1:] if passes and passes[0].name == DLIGHT else passes
 
 
 def _parsed(program: str) -> Any:

@@ -61,6 +61,8 @@ class State:
     """Of blocks that are held to their promises."""
     shared: dict[int, Any] = field(default_factory=dict)
     """The memory that the threads of the present block share, by slot."""
+    given: dict[Any, dict[tuple[int, ...], Any]] = field(default_factory=dict)
+    """What its threads give to reductions, by reduction, group of threads, and thread."""
 
     fill: int | None = None
     """What memory that nobody wrote holds: 0 for the least of two values, 1 for the other; None where to read it is
@@ -162,11 +164,15 @@ def loads(expression: Node) -> bool:
     return bool(found)
 
 
+WAITING = frozenset(("tirx.tvm_storage_sync", "tirx.tvm_thread_allreduce"))
+"""Calls at which the threads of a block wait for each other."""
+
+
 def has_barrier(body: Node) -> bool:
     """Whether threads wait for each other somewhere in `body`."""
     called: list[str] = []
     structural_walk(body, (tvm.ir.Call, lambda node, *_: called.append(operator_name(node))))
-    return "tirx.tvm_storage_sync" in called
+    return not WAITING.isdisjoint(called)
 
 
 def tracked(body: Node) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import compress
 from typing import Any
 
-from tzerlike.core.dtypes import parse, with_lanes
 from tzerlike.systems.tvm_api import (
     array_items,
     memory_var_of,
@@ -16,10 +16,12 @@ from tzerlike.systems.tvm_api import (
     predicate_of,
     s_tir,
     source_of,
+    structural_walk,
     tirx,
     tvm,
     type_of,
 )
+from tzerlike.tir.interpreter.calls import predicated_store, thread_reduction
 from tzerlike.tir.interpreter.expressions import Compiler, Thunk
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS
@@ -36,9 +38,9 @@ from tzerlike.tir.interpreter.state import (
     pipeline_of,
     shown_name,
 )
-from tzerlike.tir.interpreter.threads import barrier, run_crew
+from tzerlike.tir.interpreter.threads import ThreadAxis, barrier, run_crew
 from tzerlike.tir.interpreter.views import data_owner, layout, matched, memory_of
-from tzerlike.tir.interpreter.wellformed import access_misfit, block_misfit, dtype_of, element_dtype, layout_misfit
+from tzerlike.tir.interpreter.wellformed import block_misfit, dtype_of, element_dtype, layout_misfit
 
 
 class Flow(IntEnum):
@@ -86,7 +88,7 @@ class StatementCompiler:
     is noted which points of a block's domain are reached."""
     regions: Regions = field(init=False)
     expressions: Compiler = field(init=False)
-    axes: frozenset[str] = frozenset()
+    axes: Mapping[str, ThreadAxis] = field(default_factory=dict)
     """The thread axes that loops around are bound to."""
     pipeline: tuple[tuple[int, int], ...] = ()
     """Stages and orders for the next sequence of statements, the body of a software pipeline."""
@@ -98,7 +100,11 @@ class StatementCompiler:
     @property
     def in_threads(self) -> bool:
         """Whether a loop over the threads of a block is around."""
-        return any(tag.startswith("threadIdx") for tag in self.axes)
+        return bool(self._threads())
+
+    def _threads(self) -> list[ThreadAxis]:
+        """The axes that tell the threads of a block apart."""
+        return [axis for tag, axis in self.axes.items() if tag.startswith("threadIdx")]
 
     def _allow(self, buffer: Node, store: bool, indices: Sequence[Node]) -> Thunk | None:
         return self.regions.check(buffer, store, indices, self.expressions.compile)
@@ -194,7 +200,7 @@ class StatementCompiler:
         if name == "tirx.assume" and arguments:
             return self._require(node, arguments[0], "assume")
         if name == "tirx.masked_store" and len(arguments) >= 3:
-            return self._masked_store(node, arguments)
+            return self._called(node, predicated_store(self.expressions, arguments))
         if name in ("tirx.break_loop", "tirx.continue_loop"):
             return self.leave(node) if name == "tirx.break_loop" else self.resume(node)
         if name in _NOTHING:
@@ -208,6 +214,12 @@ class StatementCompiler:
         action, cost = self.expression(value)
         return self._simple(node, action, cost), cost
 
+    def _called(self, node: Node, made: tuple[Callable[[], None], int] | str) -> tuple[Action, int | None]:
+        """What a call does, and its cost; or why it is refused."""
+        if isinstance(made, str):
+            return self._refused(node, made)
+        return self._simple(node, *made), made[1]
+
     def _computed(self, node: Node, arguments: list[Node], then: Callable[[], object]) -> tuple[Action, int | None]:
         """What is computed of the arguments of a call, and then done: what is no number is no value either."""
         numbers = [self.expression(argument) for argument in arguments if dtype_of(argument) is not None]
@@ -219,42 +231,6 @@ class StatementCompiler:
             then()
 
         return self._simple(node, action, cost), cost
-
-    def _masked_store(self, node: Node, arguments: list[Node]) -> tuple[Action, int | None]:
-        """A predicated vector store: lanes that are switched off keep what memory holds."""
-        buffer, value, *indices, mask = arguments
-        lanes, slot = dtype_of(value), self.slots.find(buffer)
-        wrong = access_misfit(buffer, indices, lanes)
-        if lanes is None or lanes.lanes == 1 or slot is None or wrong:
-            return self._refused(node, wrong or "a masked store")
-        held = element_dtype(buffer)
-        if held is None or held.lanes != 1 or dtype_text(mask) != with_lanes("bool", lanes.lanes):
-            return self._refused(node, "a masked store with another mask")
-        if self._allow(buffer, True, indices) is not None:
-            return self._refused(node, "a masked store in a block with regions of its own")
-        stored, cost = self.expression(value)
-        active, more = self.expression(mask)
-        places = [self.expression(index) for index in indices]
-        widths = [getattr(parse(str(type_of(index).dtype)), "lanes", 1) for index in indices]
-        frame, state, tracked, width = self.state.frame, self.state, self.tracked, lanes.lanes
-
-        def action() -> None:
-            view: BufferView | None = frame[slot]
-            if view is None:
-                raise BrokenRule("unsupported", "a buffer before it has memory")
-            columns = [p() if n > 1 else [p()] * width for (p, _), n in zip(places, widths, strict=True)]
-            seen: set[int] = set()
-            for on, element, where in zip(active(), stored(), zip(*columns, strict=True), strict=True):
-                if on:
-                    position = view.locate(where)
-                    if position in seen:
-                        raise BrokenRule("race", "two lanes of a store write one element")
-                    seen.add(position)
-                    if tracked:
-                        view.memory.note_write(position, state.path)
-                    view.memory.values[position] = element
-
-        return self._simple(node, action, cost + more + width), cost + more + width
 
     def assertion(self, node: Node) -> tuple[Action, int | None]:
         return self._require(node, node.condition, "assert")
@@ -327,7 +303,7 @@ class StatementCompiler:
         in_block = kind == _THREADS and tag.startswith("threadIdx")
         outermost = in_block and not self.in_threads
         axes, self.pipeline = self.axes, pipeline
-        self.axes = axes | {tag} if kind == _THREADS else axes
+        self.axes = {**axes, tag: ThreadAxis(slot, extent)} if kind == _THREADS else axes
         with self.slots.binding(slot):
             body, cost = self.compile(node.body)
         self.axes = axes
@@ -424,7 +400,7 @@ class StatementCompiler:
         state = self.state
 
         def block() -> Flow:
-            state.shared = {}
+            state.shared, state.given = {}, {}
             return run()
 
         return block
@@ -459,6 +435,10 @@ class StatementCompiler:
         name = str(node.attr_key)
         if name in ("thread_extent", "virtual_thread") and isinstance(node.node, tirx.IterVar):
             return self._thread(node)
+        if name == "reduce_scope" and isinstance(node.node, tirx.CommReducer):
+            return self._called(
+                node, thread_reduction(self.expressions, node, self._threads() if self.barriers else [])
+            )
         if name not in _HINTS:
             return self._refused(node, f"the attribute {name}")
         return self.compile(node.body)
@@ -525,6 +505,12 @@ class StatementCompiler:
 
         return self._simple(node, action, 1), 1
 
+    def _by_threads(self, value: Node) -> bool:
+        """Whether a value differs between the threads of a block by itself."""
+        used: list[int | None] = []
+        structural_walk(value, (tirx.Var, lambda node, *_: used.append(self.slots.find(node))))
+        return any(axis.slot in used for axis in self._threads())
+
     def realize(self, node: Node) -> tuple[Action, int | None]:
         block, wrong = node.block, block_misfit(node)
         if wrong:
@@ -549,6 +535,10 @@ class StatementCompiler:
                 body, body_cost = self.compile(block.body)
             refresh = self.regions.entry(block, self.expressions.number)
         frame, state, spend, promises = self.state.frame, self.state, self.state.spend, self.promises
+        if block.init is not None and any(
+            self._by_threads(value) for value in compress(array_items(node.iter_values), reduced)
+        ):
+            return self._refused(node, "a block that reduces over threads")
         own = cost + 2 * len(axes) + 1
         this = object()
         domain = Domain(any(reduced))

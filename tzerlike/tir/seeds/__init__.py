@@ -122,10 +122,15 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
     else:
         found, refused = seeds_from_directory(Path(source))
         problems = [f"{path}: {reason}" for path, reason in refused]
-    fitting = [seed for seed in found if kind_of_target(seed.target) == target]
+    fitting = [seed for seed in found if kind_of_target(seed.target) == target or _to_be_scheduled(seed, target)]
     if not fitting:
         raise UserError(f"--seeds: {source} has no seed for --target {target}")
     return fitting, problems
+
+
+def _to_be_scheduled(seed: Seed, target: str) -> bool:
+    """Whether a seed is what models are lowered to, which TVM's pipelines for GPUs give threads."""
+    return target != "llvm" and seed.origin in ("relax", "graph")
 
 
 def _empty(target: str) -> Seed:
