@@ -164,6 +164,18 @@ def test_models_with_forms_come_back_from_their_script() -> None:
         assert script_of_model(model)
 
 
+def test_the_extents_of_a_constant_do_not_vary_in_a_script() -> None:
+    """Bound, such a parameter would make numbers of variables."""
+    held = Origin(TensorType((1, 1, 5), "float32"), "constant")
+    add = Vertex("add", (0, 1), {}, (TensorType((1, 5, 5), "float32"),))
+    model = Model(
+        (Origin(TensorType((5, 1), "float32")), held), (add,), (2,), variables=((5, 7, 2),), written=VARYING.written[:1]
+    )
+    script, calls = script_of_model(model), building_source(model)
+    assert 'x0: R.Tensor(("n", 1)' in script.replace("(n,", '("n",') and "x1: R.Tensor((1, 1, 5)" in script
+    assert 'TensorType([n, 1], "float32")' in calls and 'TensorType([1, 1, 5], "float32")' in calls
+
+
 def test_a_list_of_calls_is_written_as_what_builds_it() -> None:
     full = Vertex("full", (), {"shape": (5, 3), "fill_value": 2, "dtype": "float32"}, (TensorType((5, 3), "float32"),))
     parts = Vertex("split", (1,), {"indices_or_sections": 2, "axis": 0}, (TensorType((5, 3), "float32"),) * 2)

@@ -21,8 +21,9 @@ _OBJECTION = 300
 """Characters of what a verifier says."""
 
 
-def relax_module(model: Model, constant: Callable[[Origin], Any], *, alone: bool = False) -> Any:
-    """Return the module whose `main` is the model; constants hold what `constant` makes of their origins.
+def relax_module(model: Model, constant: Callable[[Origin], Any] | None, *, alone: bool = False) -> Any:
+    """Return the module whose `main` is the model; constants hold what `constant` makes of their origins, or are
+    parameters, whose extents do not vary, where that is None.
 
     Outputs come out in a tuple, but for the only one where that is to come out `alone`.
 
@@ -66,15 +67,15 @@ class _Writing:
         self._variables = [_variable(variable_name(place)) for place in range(len(model.variables))]
         self._functions: dict[str, tuple[Any, list[Any]]] = {}
 
-    def module(self, constant: Callable[[Origin], Any], *, together: bool) -> Any:
-        sources = self._model.sources
-        known = {
-            number: _relax.Var(f"x{number}", self._symbolic(one.type))
-            if one.kind == "input"
-            else _relax.const(constant(one), one.type.dtype)
-            for number, one in enumerate(sources)
-        }
-        inputs = [known[number] for number, one in enumerate(sources) if one.kind == "input"]
+    def module(self, constant: Callable[[Origin], Any] | None, *, together: bool) -> Any:
+        known, inputs = {}, []
+        for number, one in enumerate(self._model.sources):
+            if one.kind == "constant" and constant is not None:
+                known[number] = _relax.const(constant(one), one.type.dtype)
+                continue
+            fixed = _relax.TensorType(one.type.shape, one.type.dtype)
+            known[number] = _relax.Var(f"x{number}", fixed if one.kind == "constant" else self._symbolic(one.type))
+            inputs.append(known[number])
         with self._builder.function(tvm_api.ENTRY, inputs):
             found = self._written(self._builder, body_of(self._model), known, together)
             self._builder.emit_func_output(found)

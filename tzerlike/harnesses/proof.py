@@ -58,8 +58,13 @@ def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes 
 
 def fails(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> bool:
     """Whether a script ends with an error, or dies, with fresh memory as it comes and filled; see `proved`."""
+    return all(failures(executor, script, case, archive))
+
+
+def failures(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> list[bool]:
+    """Whether it does so with fresh memory as it comes, and with fresh memory that is filled."""
     with _beside_files(executor, case, archive) as tried:
-        return not any(tried(script, layout).passes for layout in _MEMORIES)
+        return [not tried(script, layout).passes for layout in _MEMORIES]
 
 
 @dataclass(frozen=True, slots=True)

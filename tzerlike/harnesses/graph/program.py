@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from msgspec.structs import replace
-
 from tzerlike.core.errors import Fault
 from tzerlike.graph.bodies import SingleCall, body_of
 from tzerlike.graph.calls import call_source
-from tzerlike.graph.model import Model, VaryingExtent, Vertex
+from tzerlike.graph.model import Model, Origin, VaryingExtent, Vertex
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.harnesses.graph.unsaid import without_defaults
@@ -45,11 +43,10 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     `alone` is what it is to `relax_module`. None where TVM can neither build nor print the model and it is no plain
     list of calls.
     """
-    bare = replace(model, sources=tuple(replace(one, kind="input") for one in model.sources))
-    calls = building_source(bare, alone=alone)
+    calls = building_source(model, alone=alone)
 
     def look() -> str:
-        module = relax_module(bare, lambda origin: None, alone=alone)
+        module = relax_module(model, None, alone=alone)
         text = tvm_api.script_of(module)
         reads = _reads_as(text, text)
         return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])
@@ -61,7 +58,7 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     if found is None:
         return ModelSource(calls, f"{_IMPORTS}{calls}") if calls else None
     script, reads, built, stored = json.loads(found)
-    script = "\n".join(line for line in script.splitlines() if not line.startswith("# from ")).strip()
+    script = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("# from ")).strip()
     if reads:
         return ModelSource(script, script)
     if built:
@@ -113,11 +110,14 @@ _IMPORTS = "from tvm import relax, tirx\n\n"
 
 
 def building_source(model: Model, *, alone: bool = False) -> str:
-    """Return statements that build a model as `relax_module` does, "" for one that is more than a list of calls."""
+    """Return statements that build a model as `relax_module` does, with constants as parameters.
+
+    "" for a model that is more than a list of calls.
+    """
     items = body_of(model).items
     single = (item for item in items if isinstance(item, SingleCall))
     calls = [item for item in single if item.vertex.row not in _NO_CALLS and not item.vertex.is_kernel]
-    if len(calls) < len(items) or any(one.kind != "input" for one in model.sources):
+    if len(calls) < len(items):
         return ""
     names = [f"x{number}" for number in range(len(model.types()))]
     lines = _inputs(model)
@@ -148,9 +148,13 @@ def _inputs(model: Model) -> list[str]:
     variables = [variable_name(place) for place in range(len(model.variables))]
     lines = [f'{name} = tirx.Var("{name}", "int64")' for name in variables]
     return lines + [
-        f'x{number} = relax.Var("x{number}", relax.TensorType({_extents(model, one.type.shape)}, "{one.type.dtype}"))'
+        f'x{number} = relax.Var("x{number}", relax.TensorType({_shape(model, one)}, "{one.type.dtype}"))'
         for number, one in enumerate(model.sources)
     ]
+
+
+def _shape(model: Model, origin: Origin) -> str:
+    return _extents(model, origin.type.shape) if origin.kind == "input" else str(list(origin.type.shape))
 
 
 def _emitted(model: Model, call: SingleCall) -> list[str]:

@@ -41,7 +41,7 @@ from tzerlike.harnesses.graph.sources import (
     sources_source,
     values_source,
 )
-from tzerlike.harnesses.proof import proved
+from tzerlike.harnesses.proof import failures, proved
 from tzerlike.harnesses.tir.script import nvrtc_source
 
 _HEAD = '''\
@@ -186,8 +186,20 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
+    script, test = _program_and_test(executor, finding, model, program, wrong)
     repro = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
+    # What takes all memory is not tried: a child has less than the limit of its test.
+    failed = [True] if finding.kind == "oom" else failures(executor, repro, finding.case)
+    repro = repro if any(failed) else replaying(finding.title)
+    return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or all(failed))
 
+
+def _program_and_test(
+    executor: ForkExecutor, finding: Finding, model: Model, program: ModelSource, wrong: ExpectedOutput | None
+) -> tuple[str, str]:
+    """The program as it is shown, and its regression test: of the shortest source whose test is proved."""
+    if finding.kind == "oom":
+        return program.shown, regression_test(finding, model, program.source, wrong).text
     raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
     message = finding.observation.message if raised else ""
 
@@ -195,18 +207,13 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
         tests = (applied_test(finding, model, source), regression_test(finding, model, source, wrong))
         return next(filter(None, (proved(executor, test, finding.case, raises=message) for test in tests)), "")
 
-    if finding.kind == "oom":
-        # What takes all memory is not tried: a child has less than the limit of its test.
-        text = regression_test(finding, model, program.source, wrong).text
-    else:
-        bare = with_bare_output(program.source)
-        if bare != program.source and (text := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
-            return Texts(f"{lines}\n\n{bare}\n", repro, text)
-        shortest = shortest_source(finding, model, program.source)
-        if shortest != program.source and (text := written(shortest)):
-            return Texts(f"{lines}\n\n{shortest}\n", repro, text)
-        text = written(program.source)
-    return Texts(f"{lines}\n\n{program.shown}\n", repro, text)
+    bare = with_bare_output(program.source)
+    if bare != program.source and (text := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
+        return bare, text
+    shortest = shortest_source(finding, model, program.source)
+    if shortest != program.source and (text := written(shortest)):
+        return shortest, text
+    return program.shown, written(program.source)
 
 
 def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
