@@ -66,7 +66,7 @@ def thread_reduction(expressions: Compiler, node: Node, threads: Sequence[Thread
     combines values in an order of its own, which for floats the bounds of their errors cover.
     """
     reducer, call = node.node, node.body.value if type(node.body) is tirx.Evaluate else None
-    if type(call) is not tvm.ir.Call or operator_name(call) != "tirx.tvm_thread_allreduce":
+    if call is None or type(call) is not tvm.ir.Call or operator_name(call) != "tirx.tvm_thread_allreduce":
         return "a scope of reductions without one"
     state, slots, count = expressions.state, expressions.slots, len(array_items(reducer.result))
     _, *parts = array_items(call.args)
