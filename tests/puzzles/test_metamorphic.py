@@ -21,7 +21,6 @@ from tzerlike.oracles.inconsistency import judge_inconsistency
 from tzerlike.oracles.metamorphic import HELD, PADDING, judge_metamorphic
 from tzerlike.oracles.schedules import examiner
 from tzerlike.oracles.schedules.documented import REQUIREMENTS
-from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.judge import (
     SAME,
     STEPS,
@@ -36,6 +35,7 @@ from tzerlike.oracles.schedules.judge import (
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import dump_ir, entry_of, load_ir, module_of, parse_script, s_tir, tvm
 from tzerlike.tir import interpreter
+from tzerlike.tir.honest import honest
 from tzerlike.tir.tree import Tree
 
 HEAD = """

@@ -25,9 +25,11 @@ from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import FormWatch, OriginWatch, formed_but_for_threads, jumps_within_loops
 from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
+from tzerlike.passes.dlight import DLIGHT
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, blames_a_value, divides_by_zero, label
+from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.passes.tilelang import is_drivers_own
 from tzerlike.processes.channel import Channel
@@ -38,6 +40,7 @@ from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
+from tzerlike.tir.honest import in_plain_blocks
 from tzerlike.tir.interpreter import Verdict
 from tzerlike.tir.tile_checks import tiles_fit
 
@@ -49,8 +52,11 @@ def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
     try:
         whole = case.config.pipeline != "default"
         tail = () if whole else default_pipeline(case.target, case.config).passes
-        load(case.ir)
+        module = load(case.ir)
     except CompilerRefused:
+        return Rejection(Label.DOCUMENTED_REFUSAL.value)
+    if short_name(pass_name) == short_name(DLIGHT) and not in_plain_blocks(tvm_api.entry_of(module)):
+        # It schedules what operators are lowered to.
         return Rejection(Label.DOCUMENTED_REFUSAL.value)
     return Rejection(label((*case.passes, *tail), facts_of(case.ir), pass_name, message).value)
 

@@ -20,6 +20,7 @@ from tzerlike.execution.cuda.offering import offer_sources
 from tzerlike.execution.offences import WATCHES, checks_due, offences_in
 from tzerlike.execution.rejection import label_rejection
 from tzerlike.passes.catalog import steps_of
+from tzerlike.passes.dlight import SCHEDULING
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import ALONE, RunContext
 from tzerlike.systems import tvm_api, tvm_build, tvm_passes
@@ -65,7 +66,8 @@ def run_case(
         record["sources"] = left
     if Check.RESULTS in effort.checks and lowered is not None:
         entry = tvm_api.entry_of(module)
-        seen = judge_lowered(entry, lowered.module, case.config, case.input_seed, effort, channel, around.paced)
+        how = (case.config, case.input_seed, effort, channel, around.paced)
+        seen = judge_lowered(entry, lowered.module, *how, scheduled=not SCHEDULING.isdisjoint(names))
         record["results"] = seen.to_json()
     elif Check.RESULTS in effort.checks:
         builds = Builds(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tzerlike.core.case import Scalar
+from tzerlike.passes.dlight import DLIGHT, RULE_LISTS
 
 _Domain = tuple[Scalar, ...]
 
@@ -33,6 +34,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, _Domain]]] = {
         "max_kernels": (1, 64),
     },
     "s_tir.VerifyVTCMLimit": {"default_target": (None, _LLVM)},
+    DLIGHT: {"rules": RULE_LISTS},
     "tirx.BindTarget": {"target": (_LLVM, LLVM_O0)},
     "tirx.FP8ComputeLegalize": {"promote_dtype": ("float32", "float16")},
     "tirx.NarrowDataType": {"target_bits": (32, 64, 16)},

@@ -17,12 +17,15 @@ from tzerlike.passes.info import PassInfo, PassParameter
 
 DLIGHT: Final = "s_tir.dlight.ApplyDefaultSchedule"
 
+SCHEDULING: Final = frozenset({DLIGHT, "s_tir.DefaultGPUSchedule"})
+"""Passes that schedule blocks, by what these say of themselves."""
+
 _SHIPPED: Final = "Matmul, GEMV, Reduction, GeneralReduction, Fallback"
 """The rules of TVM's pipelines in their order: the first that applies to a function schedules it."""
 
 _RULES: Final = (*_SHIPPED.split(", "), "Transpose")
 
-_DOMAIN: Final = (_SHIPPED, *(f"{rule}, Fallback" for rule in _RULES if rule != "Fallback"), "Fallback")
+RULE_LISTS: Final = (_SHIPPED, *(f"{rule}, Fallback" for rule in _RULES if rule != "Fallback"), "Fallback")
 """Fallback schedules what no other rule applies to."""
 
 NAME: Final = "ApplyDefaultSchedule"
@@ -37,7 +40,7 @@ def found_here() -> tuple[PassInfo, ...]:
     """Return the pass if this TVM has it."""
     if find_spec("tvm.s_tir") is None or find_spec("tvm.s_tir.dlight") is None:
         return ()
-    return (PassInfo(DLIGHT, f"tvm.{DLIGHT}", (PassParameter("rules", _DOMAIN, True),), NAME),)
+    return (PassInfo(DLIGHT, f"tvm.{DLIGHT}", (PassParameter("rules", RULE_LISTS, True),), NAME),)
 
 
 def schedule_source(rules: Scalar) -> str:
@@ -63,4 +66,4 @@ def drawn_schedule(rng: Random) -> PassSpec:
     """Return the pass with the rules of TVM's pipelines, or one time in four with others."""
     if rng.randrange(4):
         return SHIPPED_SCHEDULE
-    return PassSpec(DLIGHT, (("rules", rng.choice(_DOMAIN)),))
+    return PassSpec(DLIGHT, (("rules", rng.choice(RULE_LISTS)),))

@@ -124,6 +124,11 @@ EXCUSES: Final = (
         "a block wants dimensions aligned that its buffers do not have: an annotation that does not fit",
     ),
     Excuse(
+        "ScheduleError",
+        lambda passes, facts, failing: failing == "ApplyDefaultSchedule",
+        "dlight schedules what operators are lowered to: a primitive may refuse what else has the looks of that",
+    ),
+    Excuse(
         _DIVIDES,
         lambda passes, facts, failing: Fact.DIVISIONS in facts,
         "TVM folds no division by zero; no excuse where nothing computes one (`divides_by_zero`)",

@@ -23,6 +23,7 @@ from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.systems import tvm_api
 from tzerlike.systems.compilation import StepNotes
 from tzerlike.systems.tvm_api import array_items, structural_walk, tirx
+from tzerlike.tir.honest import honest
 
 JUDGED_BEFORE = "s_tir.LowerThreadAllreduce"
 """The pass of the default pipeline whose input is interpreted: the first one after the barriers are placed."""
@@ -44,10 +45,13 @@ def judge_lowered(
     effort: Effort,
     notes: StepNotes,
     paced: Callable[[bool], None] = lambda limited: None,
+    *,
+    scheduled: bool = False,
 ) -> Results:
     """Interpret `func` on inputs drawn from `input_seed`, and `lowered`, what the device passes made of it.
 
-    `lowered` is a module, or None where it did not come to that. The results speak of it as the optimised build.
+    `lowered` is a module, or None where it did not come to that. The results speak of it as the optimised build. What a
+    pass has `scheduled` is only judged where blocks keep what they promise to schedules.
     """
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
@@ -57,6 +61,8 @@ def judge_lowered(
     notes.note_results(results)
     # In a pipeline of a case's own, the pass may run before there are barriers.
     judged = results.defined and lowered is not None and config.pipeline == "default"
+    if judged and inputs is not None and judgement is not None:
+        judged = not scheduled or honest(func, inputs.arguments, _PROGRAM_STEPS)
     if judged and inputs is not None and judgement is not None:
         inside = with_memory_inside(tvm_api.entry_of(lowered))
         if inside is None:

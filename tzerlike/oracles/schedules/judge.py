@@ -29,7 +29,6 @@ from tzerlike.oracles.metamorphic import DIFF, LIES, OTHER_VALUES, PADDING, SLIP
 from tzerlike.oracles.schedule_trace import SCHEDULE
 from tzerlike.oracles.schedules.documented import documented_use
 from tzerlike.oracles.schedules.fitted import schedule_by
-from tzerlike.oracles.schedules.honest import honest
 from tzerlike.oracles.schedules.poison import Reach, reach_of_poison
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import stir
@@ -39,6 +38,7 @@ from tzerlike.systems.program_diff import program_diff
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import TVM_VERSION, array_items, s_tir, tvm
 from tzerlike.tir import interpreter
+from tzerlike.tir.honest import honest
 from tzerlike.tir.interpreter import Argument, Expected, Judgement, Verdict
 from tzerlike.tir.slips import UNSIGNED, slips_of
 

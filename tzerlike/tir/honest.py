@@ -24,10 +24,18 @@ def honest(func: Any, arguments: Sequence[Argument], max_steps: int) -> bool:
 
     It says no where it cannot tell: of nested blocks, conditions and loops inside of blocks, unusual reductions.
     """
-    if not _plain(func.body):
+    if not in_plain_blocks(func):
         return False
     program = interpreter.prepare(func, promises=True)
     return program.run(arguments, max_steps).verdict is Verdict.DEFINED and program.covers_domains
+
+
+def in_plain_blocks(func: Any) -> bool:
+    """Whether blocks do all of the work, each nothing but stores of the elements that it declares to write, and those
+    that reduce accumulate in one of the usual ways."""
+    stores: list[Any] = []
+    structural_walk(func.body, (tirx.BufferStore, lambda node, *_: stores.append(node)))
+    return bool(stores) and _plain(func.body)
 
 
 def _plain(node: Any) -> bool:
