@@ -66,8 +66,8 @@ def run_case(
         record["sources"] = left
     if Check.RESULTS in effort.checks and lowered is not None:
         entry = tvm_api.entry_of(module)
-        how = (case.config, case.input_seed, effort, channel, around.paced)
-        seen = judge_lowered(entry, lowered.module, *how, scheduled=not SCHEDULING.isdisjoint(names))
+        lowering = (lowered.module, case.config, case.input_seed, effort, channel, around.paced)
+        seen = judge_lowered(entry, *lowering, scheduled=not SCHEDULING.isdisjoint(names))
         record["results"] = seen.to_json()
     elif Check.RESULTS in effort.checks:
         builds = Builds(
