@@ -68,6 +68,7 @@ def test_what_models_are_lowered_to_is_a_seed_for_cuda_too() -> None:
     found, _ = seeds_for("builtin", "cuda", CACHE)
     assert {"relax", "kernels", "handwritten"} == {seed.origin for seed in found}
     assert {seed.target for seed in found if seed.origin == "relax"} == {"llvm", "cuda"}
+    assert not any(seed.name.startswith("relax.schedule_") for seed in found), "has a schedule"
 
 
 def test_a_sequence_with_it_is_written_and_read_and_has_source() -> None:

@@ -129,8 +129,9 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
 
 
 def _to_be_scheduled(seed: Seed, target: str) -> bool:
-    """Whether a seed is what models are lowered to, which TVM's pipelines for GPUs give threads."""
-    return target != "llvm" and seed.origin in ("relax", "graph")
+    """Whether a seed is what models are lowered to, which TVM's pipelines for GPUs give threads: not what has a
+    schedule of its own."""
+    return target != "llvm" and seed.origin in ("relax", "graph") and not seed.name.startswith("relax.schedule_")
 
 
 def _empty(target: str) -> Seed:
