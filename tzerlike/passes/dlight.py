@@ -31,7 +31,7 @@ RULE_LISTS: Final = (_SHIPPED, *(f"{rule}, Fallback" for rule in _RULES if rule 
 NAME: Final = "ApplyDefaultSchedule"
 """What the pass calls itself."""
 
-_THREADS: Final = frozenset({Fact.THREAD_LOOPS, Fact.DEVICE_CODE})
+_UNFIT: Final = frozenset({Fact.THREAD_LOOPS, Fact.DEVICE_CODE, Fact.HOST_CODE})
 
 SHIPPED_SCHEDULE: Final = PassSpec(DLIGHT, (("rules", _SHIPPED),))
 
@@ -58,8 +58,8 @@ def named_rules(rules: Scalar) -> list[str]:
 
 
 def lacks_threads(facts: Facts) -> bool:
-    """Whether a program with these facts may be given threads: no loop has any."""
-    return Fact.S_TIR in facts and facts.isdisjoint(_THREADS)
+    """Whether a program with these facts may be given threads: no loop has any, and nothing takes a host."""
+    return Fact.S_TIR in facts and facts.isdisjoint(_UNFIT)
 
 
 def drawn_schedule(rng: Random) -> PassSpec:

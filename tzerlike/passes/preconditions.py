@@ -125,7 +125,7 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     "s_tir.backend.adreno.InjectTextureAlloc": _ADRENO,
     DLIGHT: Rule(
         needs=_facts(F.S_TIR),
-        forbids=_facts(F.LOWERED, F.DUPLICATES, F.THREAD_LOOPS, F.DEVICE_CODE),
+        forbids=_facts(F.LOWERED, F.DUPLICATES, F.THREAD_LOOPS, F.DEVICE_CODE, F.HOST_CODE),
         adds=_facts(F.THREAD_LOOPS, F.DEVICE_CODE, F.CROSS_THREAD, F.VIRTUAL_THREADS, F.VECTORIZED)
         | _facts(F.ALLOCATIONS, F.BLOCK_BUFFERS, F.INIT, F.DEVICE_MEMORY),
         source="pipeline: of models for GPUs, on what LegalizeOps and FuseTIR leave; it leaves alone what is scheduled",

@@ -13,6 +13,8 @@ from pathlib import Path
 from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.package import PACKAGE, SEEDS
 from tzerlike.core.targets import kind_of_target
+from tzerlike.passes.dlight import lacks_threads
+from tzerlike.passes.facts import facts_of
 from tzerlike.tir.seeds import handwritten
 from tzerlike.tir.seeds.cache import Collection, key_of, load_seeds
 from tzerlike.tir.seeds.generate import Factory, Recipe, generate
@@ -130,8 +132,10 @@ def seeds_for(source: str, target: str, cache_dir: Path) -> tuple[list[Seed], li
 
 def _to_be_scheduled(seed: Seed, target: str) -> bool:
     """Whether a seed is what models are lowered to, which TVM's pipelines for GPUs give threads: not what has a
-    schedule of its own."""
-    return target != "llvm" and seed.origin in ("relax", "graph") and not seed.name.startswith("relax.schedule_")
+    schedule of its own, or takes a host."""
+    if target == "llvm" or seed.origin not in ("relax", "graph") or seed.name.startswith("relax.schedule_"):
+        return False
+    return lacks_threads(facts_of(seed.ir))
 
 
 def _empty(target: str) -> Seed:
