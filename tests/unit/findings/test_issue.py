@@ -466,7 +466,10 @@ def test_a_long_line_that_a_parser_points_at_is_cut_with_what_points() -> None:
 def test_closures_are_said_to_be_made_functions_first() -> None:
     test = "def test_x():\n    mod = relax.transform.LambdaLift()(mod)\n"
     told = replace(subject("oom", OF_EACH_KIND["oom"], test=test), tier=FIRST_TIER)
-    assert "options, behind `LambdaLift`, which closures need, shows it.\n" in report(told)
+    passes = PassSpec("relax.LambdaLift"), PassSpec("relax.LegalizeOps")
+    alone, behind = (replace(told, case=Case("{}", passes[:count], harness="graph")) for count in (1, 2))
+    assert "options, behind `LambdaLift`, which closures need, shows it.\n" in report(alone)
+    assert "pipeline that TVM ships, behind `LambdaLift`, which closures need.\n" in report(behind)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ _FEW = 4
 _USUAL_LEVEL = 2
 """What TVM's PassContext has where nobody says otherwise: a higher level adds no pass of tensor IR."""
 
-_LIFTED = "relax.transform.LambdaLift()("
+_LAMBDA_LIFT, _LIFTED = "relax.LambdaLift", "relax.transform.LambdaLift()("
 
 
 def only_with(subject: Subject) -> str:
@@ -63,8 +63,8 @@ def takes(subject: Subject) -> str:
         return "The example in the primitive's documentation has the same." if is_documented(subject.finding) else ""
     if subject.tier == FIRST_TIER:
         lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
-        if case.passes[len(leading(case.passes)) :] and not lifted:
-            return "The passes are those of a pipeline that TVM ships."
+        if any(spec.name != _LAMBDA_LIFT for spec in case.passes[len(leading(case.passes)) :]):
+            return f"The passes are those of a pipeline that TVM ships{lifted.rstrip(',')}."
         if UNCHANGED in subject.test:
             return "The pass is one of the default pipeline."
         if GRADIENT in case.passes:

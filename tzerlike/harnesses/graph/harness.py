@@ -42,7 +42,7 @@ from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.blame import BLAME, blame_model
 from tzerlike.harnesses.graph.importing import IMPORTS_ORACLE, require_any_importer, require_importer
 from tzerlike.harnesses.graph.pairs import GraphPairs
-from tzerlike.harnesses.graph.passes import PLAINER, SHIPPED
+from tzerlike.harnesses.graph.passes import PLAINER, shipped_sequences
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.texts import texts
 from tzerlike.harnesses.graph.walking import WALK, walk_model
@@ -218,15 +218,16 @@ class GraphHarness(CaseHarness):
         return not printed or bool(script_of_model(model_of(case.ir)))
 
     def shipped(self, case: Case) -> bool:
-        first = leading(case.passes)
-        return case.passes[len(first) :] in SHIPPED and case.config == ContextConfig()
+        own = case.passes[len(leading(case.passes)) :]
+        return own in shipped_sequences(model_of(case.ir)) and case.config == ContextConfig()
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The same model in each pipeline that TVM ships, with default options; with its gradients, or imported, where
         the case has that."""
-        if not model_of(finding.case.ir).disrupted and self.plain(executor, finding.case, printed=True):
+        model = model_of(finding.case.ir)
+        if not model.disrupted and self.plain(executor, finding.case, printed=True):
             first = leading(finding.case.passes)
-            for passes in SHIPPED:
+            for passes in shipped_sequences(model):
                 yield replace(
                     finding.case, passes=(*first, *passes), config=ContextConfig(), target=_usual_target(finding.case)
                 )

@@ -108,8 +108,14 @@ ZERO = tuple(
 )
 """The passes of `relax.get_pipeline("zero")`."""
 
-SHIPPED: tuple[tuple[PassSpec, ...], ...] = ((), ZERO)
-"""What TVM has ready to put before `relax.build`, which brings passes of its own: nothing, and this."""
+
+def shipped_sequences(model: Model) -> tuple[tuple[PassSpec, ...], ...]:
+    """Return what TVM has ready to put before `relax.build`, which brings passes of its own: nothing, and `zero`.
+
+    Closures are lifted first: people will say that FuseOps need not take them.
+    """
+    return ((), (LIFTED, *ZERO) if model.has_closures else ZERO)
+
 
 _SHIPPED_SHARE = 1 / 8
 """How many of the sequences drawn are a pipeline of TVM's that has passes, before it is mutated."""

@@ -26,6 +26,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         r"Attribute FPrimalGradient has not been registered": "gradients of what has no rule for them",
         r"without registering corresponding gradient function": "gradients of functions of tensor IR",
         r"only support one dataflow block": "gradients of models with branches",
+        r"R\.grad\.(avg|max)_pool2d_backward\(.*\bdilation=\[(?!1, 1\])": "gradients of windows with gaps, as TVM logs",
     }
 )
 """Regular expressions that occur in messages, and what is not supported."""

@@ -197,9 +197,10 @@ def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
 
 def _steps(passes: Sequence[PassSpec]) -> str:
     """Statements that apply passes to `mod`."""
-    if tuple(passes) == ZERO:
-        return 'mod = relax.get_pipeline("zero")(mod)\n'
-    return "".join(step_source(spec, "mod") for spec in passes)
+    own = tuple(passes)
+    zero = own[-len(ZERO) :] == ZERO
+    steps = "".join(step_source(spec, "mod") for spec in (own[: -len(ZERO)] if zero else own))
+    return steps + 'mod = relax.get_pipeline("zero")(mod)\n' * zero
 
 
 def _denied(wrong: str) -> str:
