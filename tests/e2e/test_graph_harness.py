@@ -392,7 +392,7 @@ def test_a_model_that_takes_all_memory_has_a_test_with_a_limit(tmp_path: Path) -
     """ConvertLayout takes it for a squeeze of all dimensions; of what is right the test passes under the limit."""
     model, case = SQUEEZED, case_of(SQUEEZED, "relax.ConvertLayoutOfConvolutions")
     finding = Finding("oom", ("oom",), case, Observation(Exit.OOM, Stage.PASSES, "", "relax.ConvertLayout"))
-    written = texts(cast("ForkExecutor", None), finding, Limits()).test
+    written = texts(cast("ForkExecutor", None), finding, Limits(), lambda case: []).test
     (tmp_path / "test_it.py").write_text(written)
     (tmp_path / "test_cured.py").write_text(regression_test(finding, model, script_of_model(model), None).cured)
     for name, status in (("it", 1), ("cured", 0)):

@@ -263,11 +263,16 @@ def plainer_dtypes(model: Model) -> Iterator[Model]:
     for old in sorted({source.type.dtype for source in model.sources}):
         new = usual_dtype(old)
         if new != old:
-            sources = [
-                msgspec.structs.replace(one, type=TensorType(one.type.shape, new)) if one.type.dtype == old else one
-                for one in model.sources
-            ]
-            yield from _retyped(model, sources, {}, {old: new})
+            yield from with_dtype(model, old, new)
+
+
+def with_dtype(model: Model, old: str, new: str) -> Iterator[Model]:
+    """One dtype for another, in what comes in and in attributes; nothing where the calls do not take it."""
+    sources = [
+        msgspec.structs.replace(one, type=TensorType(one.type.shape, new)) if one.type.dtype == old else one
+        for one in model.sources
+    ]
+    yield from _retyped(model, sources, {}, {old: new})
 
 
 def usual_dtype(dtype: str) -> str:

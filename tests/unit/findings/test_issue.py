@@ -18,7 +18,7 @@ from tzerlike.core.results import ARBITRARY, Ending, Ran, Rejection, Results, Ti
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
-from tzerlike.findings.issue.subject import Guilt
+from tzerlike.findings.issue.subject import DTYPES_SHOWN, Guilt
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 
 
@@ -580,3 +580,19 @@ def test_code_generation_is_a_guess_that_names_what_it_takes(passes: tuple[str, 
     told = replace(subject("wrong-code", seen), case=Case("{}", tuple(map(PassSpec, passes))))
     assert headline(told).startswith(f"[Bug][TIR] Wrong code ({due}): ")
     assert f"{words}\n" in report(told)
+
+
+@pytest.mark.parametrize(
+    ("shown", "sentence"),
+    [
+        ({"same": ["float16", "bfloat16"], "nothing": ["float32", "float64"]},
+         "It shows in float16 and bfloat16 as well, and not in float32 or float64."),
+        ({"same": ["int8"], "nothing": []}, "It shows in int8 as well."),
+        ({"same": [], "nothing": ["uint8"]}, "It does not show in uint8."),
+        ({"same": ["<b>"], "nothing": "int8"}, ""),
+        ([], ""),
+    ],
+)  # fmt: skip
+def test_it_is_said_in_which_other_dtypes_it_shows(shown: object, sentence: str) -> None:
+    told = replace(subject("oom", OF_EACH_KIND["oom"]), held={DTYPES_SHOWN: shown})
+    assert (sentence in report(told)) if sentence else (" show" not in report(told).partition("### Actual")[2])

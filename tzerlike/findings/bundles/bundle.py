@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,13 +72,14 @@ class Texts:
 
     `script` is the source of its program, "" where that cannot be printed; `repro` the text of repro.py; `test` a
     regression test, "" where there is none. `alone` says whether one of the two shows the finding in a process of its
-    own, without tzerlike, as far as that was tried.
+    own, without tzerlike, as far as that was tried. `notes` is what a report says beside, by keys of an environment.
     """
 
     script: str
     repro: str
     test: str = ""
     alone: bool = True
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_bundle(
@@ -95,6 +96,7 @@ def write_bundle(
 
     `inputs` is the archive of what the program ran on, if it ran.
     """
+    environment = {**environment, **texts.notes}
     if not texts.alone:
         # A reader cannot see it, by chance or for what else it takes.
         confirmation = replace(confirmation, tier=SECOND_TIER)

@@ -26,7 +26,7 @@ from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced,
 from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, test_first, whole_test, with_schedule
 from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, spelled, wrong_place
 from tzerlike.findings.issue.steps import steps
-from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
+from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.findings.issue.wording import (
     MESSAGE_LINES,
@@ -223,10 +223,33 @@ def _actual(subject: Subject) -> list[str]:
         lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
+    lines += _in_other_dtypes(subject)
     if shown := trace(seen.backtrace):
         bare = " (offsets into libraries, where there are no symbols)" if any("+0x" in line for line in shown) else ""
         lines += ["", f"Backtrace, innermost frame first{bare}:", "", *fenced("\n".join(shown))]
     return lines
+
+
+def _in_other_dtypes(subject: Subject) -> list[str]:
+    """In which other dtypes the program shows the same, as far as that was tried."""
+    shown = {**subject.environment, **subject.held}.get(DTYPES_SHOWN)
+    same, nothing = (_dtypes(shown.get(key) if isinstance(shown, dict) else []) for key in ("same", "nothing"))
+    if same:
+        but = f", and not in {_in_a_row(nothing, 'or')}" if nothing else ""
+        return ["", f"It shows in {_in_a_row(same, 'and')} as well{but}."]
+    return ["", f"It does not show in {_in_a_row(nothing, 'or')}."] if nothing else []
+
+
+_DTYPE = re.compile(r"(bfloat|float|u?int)\d{1,2}")
+
+
+def _dtypes(stored: object) -> list[str]:
+    return [one for one in stored if _DTYPE.fullmatch(str(one))] if isinstance(stored, list) else []
+
+
+def _in_a_row(names: list[str], word: str) -> str:
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def _then_raised(seen: Observation) -> list[str]:

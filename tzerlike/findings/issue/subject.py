@@ -24,6 +24,10 @@ class Guilt:
     diff: str = ""
 
 
+DTYPES_SHOWN = "dtypes"
+"""The key of a bundle's environment with the dtypes of the `same` finding, and those in which `nothing` is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A finding of the tensor compiler with everything that its report may use.

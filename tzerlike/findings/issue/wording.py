@@ -226,7 +226,9 @@ def has_mixed_shape(script: str) -> bool:
 
 def unusual_dtype(script: str) -> str:
     """The dtype of tensors in a model that few models have, where there is one such; "" where not."""
-    found = set(re.findall(r'R\.Tensor\(.*?dtype="(\w+)"', script)) - _USUAL_DTYPES
+    dtypes = set(re.findall(r'R\.Tensor\(.*?dtype="(\w+)"', script))
+    # Most conditions are of bool: alone it is another thing.
+    found = dtypes if dtypes == {"bool"} else dtypes - _USUAL_DTYPES
     return found.pop() if len(found) == 1 else ""
 
 

@@ -235,7 +235,7 @@ class GraphHarness(CaseHarness):
     def texts(
         self, executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Evidence, judge: JudgeCase
     ) -> Texts:
-        return texts(executor, finding, limits)
+        return texts(executor, finding, limits, judge)
 
 
 HARNESS = GraphHarness()

@@ -14,7 +14,9 @@ from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
+from tzerlike.findings.issue.subject import DTYPES_SHOWN
 from tzerlike.findings.issue.wording import PARSED_ONLY
+from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source
 from tzerlike.graph.importers import importer_in, importer_named
@@ -26,6 +28,7 @@ from tzerlike.graph.steps import GRADIENT, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
+from tzerlike.harnesses.graph.dtypes import dtypes_shown
 from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
 from tzerlike.harnesses.graph.imported_program import imported_program
@@ -176,7 +179,7 @@ sys.exit(int(bad.any()))
 """
 
 
-def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
+def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: JudgeCase) -> Texts:
     """Return the texts of a finding; where no source makes its program, it takes tzerlike to show it."""
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
@@ -191,7 +194,8 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits) -> Texts:
     # What takes all memory is not tried: a child has less than the limit of its test.
     failed = [True] if finding.kind == "oom" else failures(executor, repro, finding.case)
     repro = repro if any(failed) else replaying(finding.title)
-    return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or all(failed))
+    notes = {DTYPES_SHOWN: dtypes_shown(executor, finding, model, judge)}
+    return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or all(failed), notes)
 
 
 def _program_and_test(
