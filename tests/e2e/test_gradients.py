@@ -155,6 +155,16 @@ def test_who_has_the_gradient_that_another_fails_on_is_to_blame(rows: tuple[str,
     assert found.parts[0] == "Gradient"
 
 
+def test_gradients_go_through_what_is_computed_of_constants_too() -> None:
+    """Nobody asks for the one by the ones, but TVM makes it, in a wrong shape, which that of tanh cannot take."""
+    draft = Drafted(_doubles(5, 1, 2, 1))
+    made = draft.call("tanh", draft.call("ones", shape=(1, 5, 2, 1), dtype="float64"))
+    how = {"strides": (2, 1), "padding": (0, 0, 1, 0), "dilation": (2, 1), "groups": 5}
+    found = draft.call("nn.conv2d", made, 0, **how, data_layout="NCHW", kernel_layout="OIHW")
+    seen = observed(_case(with_loss(draft.model(found), [found])))
+    assert seen.origin is not None and seen.origin.pass_name == "gradient of nn.conv2d"
+
+
 def test_what_kills_a_process_that_runs_is_no_pass() -> None:
     """A walk along the passes runs what they leave: what dies of that is not what was under way in the compiler."""
     draft = Drafted(_doubles(2, 4), Origin(TensorType((64,), "int32"), "constant", -8, 8, seed=4))

@@ -142,18 +142,23 @@ def _largest_loss(model: Model, rules: frozenset[str]) -> Model | None:
 
 
 def losses_of_calls(
-    model: Model, rows: Mapping[str, Specification], sources: Sequence[Array]
+    model: Model, rows: Mapping[str, Specification], sources: Sequence[Array], *, made: bool = False
 ) -> Iterator[tuple[Vertex, Model, list[Array]]]:
-    """Yield each call that gradients go through, the last first, as a model of its own, and the values that come in."""
+    """Yield each call that gradients go through, the last first, as a model of its own, and the values that come in.
+
+    With `made`, they go through all that a call gives, be it of constants alone: so TVM has them, for nothing.
+    """
     tensors, kinds, varying = [value for value, _, _ in tried(model, rows, sources)[0]], model.types(), varied(model)
+    if made:
+        varying = varying.union(range(len(model.sources), len(kinds)))
     for vertex in reversed(model.vertices):
         taken = list(dict.fromkeys(vertex.inputs))
-        made = [len(taken) + n for n, kind in enumerate(vertex.outputs) if kind.dtype in GRADIENT_DTYPES]
-        if varying.isdisjoint(taken) or not made:
+        given = [len(taken) + n for n, kind in enumerate(vertex.outputs) if kind.dtype in GRADIENT_DTYPES]
+        if varying.isdisjoint(taken) or not given:
             continue
         origins = tuple(Origin(kinds[number]) for number in taken)
         call = msgspec.structs.replace(vertex, inputs=tuple(map(taken.index, vertex.inputs)))
-        loss = with_loss(Model(origins, (call,), tuple(made)), made)
+        loss = with_loss(Model(origins, (call,), tuple(given)), given)
         held = [msgspec.structs.replace(one, kind="constant") for one in loss.sources]
         held[: len(taken)] = (
             one

@@ -58,7 +58,7 @@ def _faults(
 ) -> Iterator[tuple[Vertex, Offence]]:
     """Calls, the last first, and what is wrong with the gradient of each in a model of its own; `in_pass`: if that is
     seen when it is made, and not when it is built."""
-    for vertex, alone, values in losses_of_calls(model, ROWS, sources):
+    for vertex, alone, values in losses_of_calls(model, ROWS, sources, made=True):
         guilty = f"{GRADIENT_OF}{vertex.operator}"
         try:
             module = ask_compiler(lambda alone=alone, values=values: _made(building, alone, values))  # type: ignore[misc]
