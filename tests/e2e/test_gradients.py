@@ -24,7 +24,7 @@ from tzerlike.core.stored import Provenance, StoredCase
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.diagnosis.ask import ask_walk
 from tzerlike.execution.diagnosis.walk import Change
-from tzerlike.graph.loss import differentiable, with_loss
+from tzerlike.graph.loss import differentiable, is_loss, with_loss
 from tzerlike.graph.model import Model, Origin, TensorType
 from tzerlike.graph.steps import GRADIENT
 from tzerlike.graph.stored import model_of
@@ -163,6 +163,20 @@ def test_gradients_go_through_what_is_computed_of_constants_too() -> None:
     found = draft.call("nn.conv2d", made, 0, **how, data_layout="NCHW", kernel_layout="OIHW")
     seen = observed(_case(with_loss(draft.model(found), [found])))
     assert seen.origin is not None and seen.origin.pass_name == "gradient of nn.conv2d"
+
+
+def test_smaller_cases_have_gradients_of_a_part_of_a_model() -> None:
+    """What comes out is no scalar where a call before the last is left out: so the sum of each tensor is tried."""
+    draft = Drafted(_doubles(3, 4))
+    parts = draft.call("split", draft.call("exp", 0), indices_or_sections=2, axis=1)
+    model = with_loss(draft.model(parts), [parts])
+    case = _case(model)
+    smaller = [attempt() for attempt in HARNESS.reducers["losses"](case)]
+    assert [{"exp"}, {"exp", "split"}] == [
+        {one.row for one in model_of(other.ir).vertices} & {"exp", "split"} for other in smaller[:2]
+    ]
+    assert all(is_loss(model_of(other.ir)) for other in smaller)
+    assert list(HARNESS.reducers["losses"](replace(case, passes=()))) == []
 
 
 def test_what_kills_a_process_that_runs_is_no_pass() -> None:

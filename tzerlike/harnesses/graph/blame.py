@@ -35,6 +35,7 @@ from tzerlike.harnesses.graph.building import (
     expected_results,
     expected_runs,
 )
+from tzerlike.harnesses.graph.gradients import gradients_of, wrong_shape
 from tzerlike.harnesses.graph.importing import calls_by_themselves, written
 from tzerlike.harnesses.graph.written import Unimportable, WrittenModel
 from tzerlike.processes.channel import Channel
@@ -93,6 +94,10 @@ def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequen
     if asking.ran("no gradients", bare, outputs, partial(bare.built, model, (), LOWERED_ONLY)).ending.wrong:
         return _of_operator(asking, bare, model, outputs, results)
     (run,), otherwise = runs, None
+    if _nature(results.blamed) == _SHAPE:
+        for vertex, alone, values in losses_of_calls(model, ROWS, run.sources):
+            if wrong_shape(gradients_of(building, alone, values)):
+                return replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}", deed=(_SHAPE,))
     for at, (vertex, alone, values) in enumerate(losses_of_calls(model, ROWS, run.sources)):
         build = partial(building.built, alone, (GRADIENT,), LOWERED_ONLY, values)
         one = Run(alone, values, expected_results((GRADIENT,), alone, values))

@@ -61,11 +61,11 @@ def _faults(
     for vertex, alone, values in losses_of_calls(model, ROWS, sources, made=True):
         guilty = f"{GRADIENT_OF}{vertex.operator}"
         try:
-            module = ask_compiler(lambda alone=alone, values=values: _made(building, alone, values))  # type: ignore[misc]
+            module = gradients_of(building, alone, values)
         except CompilerRefused as refusal:
             said, wrong = refusal.message, ""
         else:
-            wrong = _other_shape(module)
+            wrong = wrong_shape(module)
             said = "" if wrong or in_pass else _refusal(building, alone, values, (GRADIENT,), LOWERED_ONLY)
             if said and _refusal(building, alone, values, (), LOWERED_ONLY):
                 continue
@@ -75,12 +75,13 @@ def _faults(
             yield vertex, Offence(NOT_KEPT, guilty, RAISES, said)
 
 
-def _made(building: Building, model: Model, values: Sequence[Array]) -> Any:
-    return made_pass(GRADIENT)(building.module(model, values))
+def gradients_of(building: Building, model: Model, values: Sequence[Array]) -> Any:
+    """Return a model with the function of its gradients; CompilerRefused where TVM does not make them."""
+    return ask_compiler(lambda: made_pass(GRADIENT)(building.module(model, values)))
 
 
-def _other_shape(module: Any) -> str:
-    """Which gradient has another shape than what it is by, "" for none."""
+def wrong_shape(module: Any) -> str:
+    """Say which gradient has another shape than what it is by, "" for none."""
     adjoint = module[ADJOINT]
     for taken, shape in zip(adjoint.params, shapes_of(adjoint.ret_ty.fields[1]), strict=True):
         (wanted,) = shapes_of(tvm_api.type_of(taken))

@@ -30,11 +30,12 @@ from tzerlike.findings.programs import JudgeCase
 from tzerlike.graph import smaller, smaller_values
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
+from tzerlike.graph.loss import GRADIENT_DTYPES, with_loss
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, model_text, read_model
 from tzerlike.graph.sound import oversized
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import leading
+from tzerlike.graph.steps import GRADIENT, leading
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.valid import prepared
 from tzerlike.harnesses import proof
@@ -121,6 +122,15 @@ def _with_models(case: Case, models: Iterator[Model]) -> Iterator[Attempt[Case]]
         yield partial(replace, case, ir=model_text(msgspec.structs.replace(model, searched=searched)))
 
 
+def _losses(case: Case) -> Iterator[Attempt[Case]]:
+    """The sum of one tensor comes out, first of those that take few calls, where gradients are taken of what does."""
+    if GRADIENT in case.passes:
+        model = read_model(case.ir)
+        made = enumerate(model.types()[len(model.sources) :], len(model.sources))
+        numbers = (number for number, kind in made if kind.dtype in GRADIENT_DTYPES)
+        yield from _with_models(case, (with_loss(model, [number]) for number in numbers))
+
+
 def _calls_alone(case: Case) -> Iterator[Attempt[Case]]:
     return _with_models(case, smaller_values.calls_alone(read_model(case.ir), case.input_seed))
 
@@ -146,6 +156,7 @@ class GraphHarness(CaseHarness):
         "usual-checks": _usual_checks,
         "plainer-forms": _of_models(smaller.plainer_forms),
         "single-outputs": _of_models(smaller.single_outputs),
+        "losses": _losses,
         "without-calls": _of_models(smaller.without_calls),
         "calls-alone": _calls_alone,
         "plainer-calls": _of_models(smaller.plainer_calls),
