@@ -120,11 +120,11 @@ def _expected(subject: Subject) -> str:
                 return f"{value}A gradient has the shape of what it is taken by."
             return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
-            inexact = difference is not None and difference.nature == "inaccurate"
+            plain = difference is not None and (difference.nature == "inaccurate" or "float" not in difference.dtype)
             model = "NumPy computes the model in float64 without an overflow or an infinity on the way"
             if difference is not None and difference.nature == "infinity":
                 model += f", and the result, {short_number(difference.expected)}, fits {difference.dtype}"
-            return f"{value}{'This is what NumPy computes' if inexact else model}."
+            return f"{value}{'This is what NumPy computes' if plain else model}."
         return (
             f"{value}The program has no undefined behavior on these inputs: an interpreter of TIR finds no overflow, "
             "out-of-bounds access, data race, division by zero or read of uninitialized memory."
