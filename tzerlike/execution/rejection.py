@@ -25,7 +25,7 @@ from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import FormWatch, OriginWatch, formed_but_for_threads, jumps_within_loops
 from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
-from tzerlike.passes.dlight import DLIGHT
+from tzerlike.passes import dlight
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.given import GivenPasses
 from tzerlike.passes.label import Label, blames_a_value, divides_by_zero, label
@@ -55,7 +55,7 @@ def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
         module = load(case.ir)
     except CompilerRefused:
         return Rejection(Label.DOCUMENTED_REFUSAL.value)
-    if short_name(pass_name) == short_name(DLIGHT) and not in_plain_blocks(tvm_api.entry_of(module)):
+    if short_name(pass_name) == dlight.NAME and not in_plain_blocks(tvm_api.entry_of(module)):
         # It schedules what operators are lowered to.
         return Rejection(Label.DOCUMENTED_REFUSAL.value)
     return Rejection(label((*case.passes, *tail), facts_of(case.ir), pass_name, message).value)

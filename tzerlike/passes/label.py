@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Final
 
+from tzerlike.passes import dlight
 from tzerlike.passes.facts import Fact, Facts
 from tzerlike.passes.preconditions import legal
 from tzerlike.passes.sequence import Sequence
@@ -125,7 +126,7 @@ EXCUSES: Final = (
     ),
     Excuse(
         "ScheduleError",
-        lambda passes, facts, failing: failing == "ApplyDefaultSchedule",
+        lambda passes, facts, failing: failing == dlight.NAME,
         "dlight schedules what operators are lowered to: a primitive may refuse what else has the looks of that",
     ),
     Excuse(

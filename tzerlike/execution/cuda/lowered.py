@@ -61,8 +61,8 @@ def judge_lowered(
     notes.note_results(results)
     # In a pipeline of a case's own, the pass may run before there are barriers.
     judged = results.defined and lowered is not None and config.pipeline == "default"
-    if judged and inputs is not None and judgement is not None:
-        judged = not scheduled or honest(func, inputs.arguments, _PROGRAM_STEPS)
+    if judged and inputs is not None and scheduled:
+        judged = honest(func, inputs.arguments, _PROGRAM_STEPS)
     if judged and inputs is not None and judgement is not None:
         inside = with_memory_inside(tvm_api.entry_of(lowered))
         if inside is None:

@@ -94,11 +94,12 @@ def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequen
     if asking.ran("no gradients", bare, outputs, partial(bare.built, model, (), LOWERED_ONLY)).ending.wrong:
         return _of_operator(asking, bare, model, outputs, results)
     (run,), otherwise = runs, None
+    losses = list(losses_of_calls(model, ROWS, run.sources))
     if _nature(results.blamed) == _SHAPE:
-        for vertex, alone, values in losses_of_calls(model, ROWS, run.sources):
+        for vertex, alone, values in losses:
             if wrong_shape(gradients_of(building, alone, values)):
                 return replace(results, guilty=f"{GRADIENT_OF}{vertex.operator}", deed=(_SHAPE,))
-    for at, (vertex, alone, values) in enumerate(losses_of_calls(model, ROWS, run.sources)):
+    for at, (vertex, alone, values) in enumerate(losses):
         build = partial(building.built, alone, (GRADIENT,), LOWERED_ONLY, values)
         one = Run(alone, values, expected_results((GRADIENT,), alone, values))
         found = asking.ran(f"gradient {at}", building, [one], build)

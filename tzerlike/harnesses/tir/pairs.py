@@ -97,29 +97,27 @@ class TirPairs:
         return (*first, *passes), config
 
     def mutate(self, passes: Passes, config: ContextConfig, rng: Random, donor: Passes, program: str) -> Plan:
-        first = self._schedule(program, passes, rng)
-        mutated = self._source.mutate(_rest(passes), config, rng, _rest(donor), self._facts(program))
-        return (*first, *mutated[0]), mutated[1]
+        (first, own), (_, others) = _split(passes), _split(donor)
+        first = self._schedule(program, first, rng)
+        own, config = self._source.mutate(own, config, rng, others, self._facts(program))
+        return (*first, *own), config
 
     def fit(self, case: Case, program: str) -> Plan:
-        first = self._schedule(program, case.passes)
-        passes, facts = _rest(case.passes), self._facts(program)
-        if facts == self._facts(case.ir):
-            return (*first, *passes), case.config
-        passes, config = self._source.fit(passes, case.config, facts)
-        return (*first, *passes), config
+        first, own = _split(case.passes)
+        config, facts = case.config, self._facts(program)
+        if facts != self._facts(case.ir):
+            own, config = self._source.fit(own, config, facts)
+        return (*self._schedule(program, first), *own), config
 
     def shrunk(self, case: Case, new_blocks: tuple[int, ...]) -> Passes:
-        passes = _rest(case.passes)
-        first = case.passes[: len(case.passes) - len(passes)]
-        return (*first, *self._source.shrunk(passes, case.config, new_blocks[len(first) :], self._facts(case.ir)))
+        first, own = _split(case.passes)
+        return (*first, *self._source.shrunk(own, case.config, new_blocks[len(first) :], self._facts(case.ir)))
 
-    def _schedule(self, program: str, passes: Passes, rng: Random | None = None) -> Passes:
-        """What gives the loops of a program threads, where the target wants some: what `passes` begin with, or another
-        schedule once in a while."""
+    def _schedule(self, program: str, first: Passes, rng: Random | None = None) -> Passes:
+        """What gives the loops of a program threads, where the target wants some: what a sequence has `first`, or
+        another schedule once in a while."""
         if not self._lacks_threads(program):
             return ()
-        first = passes[: len(passes) - len(_rest(passes))]
         if rng is not None and not (first and rng.randrange(_SCHEDULE_STAYS)):
             return (drawn_schedule(rng),)
         return first or (SHIPPED_SCHEDULE,)
@@ -139,9 +137,10 @@ class TirPairs:
         return label(self._source.whole(case), facts_of(case.ir), seen.pass_name, seen.message)
 
 
-def _rest(passes: Passes) -> Passes:
-    """A sequence behind the schedule that it begins with, if any."""
-    return passes[1:] if passes and passes[0].name == DLIGHT else passes
+def _split(passes: Passes) -> tuple[Passes, Passes]:
+    """The schedule that a sequence begins with, if any, and what is behind it."""
+    count = int(bool(passes) and passes[0].name == DLIGHT)
+    return passes[:count], passes[count:]
 
 
 def _parsed(program: str) -> Any:
