@@ -31,7 +31,7 @@ from tzerlike.coverage import NoCoverage
 from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings import growth
-from tzerlike.findings.bundles.bundle import Confirmation, read_bundle
+from tzerlike.findings.bundles.bundle import Confirmation, read_bundle, read_record
 from tzerlike.findings.bundles.compilation import bundle_plainly
 from tzerlike.findings.known import Known
 from tzerlike.findings.reduction import ROUGHLY
@@ -250,6 +250,14 @@ def test_the_second_tier_is_reduced_to_the_end_where_little_was_spent(campaign: 
             campaign.reductions.go_on()
         assert (read_bundle(path / "reduced").stored.case.ir == "[150]") == ends
         campaign.state.to_reduce.clear()
+
+
+def test_a_bundle_is_counted_in_the_tier_that_its_reduced_program_has(campaign: Campaign) -> None:
+    path, _ = first(campaign)
+    campaign.state.tiers["0"] = 1
+    campaign.go_on()
+    assert read_record(path).tier == 0 and read_record(path / "reduced").tier == SECOND_TIER
+    assert +campaign.state.tiers == {"2": 1}
 
 
 def test_as_a_campaign_ends_the_first_tier_is_reduced_whatever_it_takes(campaign: Campaign) -> None:

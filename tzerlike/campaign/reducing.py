@@ -23,6 +23,7 @@ from tzerlike.core.shrink import Shrinking, Task, last_that
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisect_by, has_culprit
+from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
@@ -175,15 +176,10 @@ class Reductions:
         del self._under_way[id(item)]
         self._current = None
         if goes_on:
-            item.rough, item.tries, item.tier = True, 0, self._tier_by_now(item)
+            item.rough, item.tries = True, 0
+            item.tier = min(filter(None, (item.tier, _tier_by_now(self._findings / item.bundle))), default=0)
         else:
             del self._state.to_reduce[0]
-
-    def _tier_by_now(self, item: ToReduce) -> int:
-        """The tier of a bundle, or that of its reduced program where that is the better one."""
-        reduced = reduced_in(self._findings / item.bundle)
-        now = 0 if reduced is None else read_record(reduced).tier
-        return min(filter(None, (item.tier, now)), default=0)
 
     def _reduced(self, item: ToReduce) -> Generator[int, None, bool]:
         """Reduce a bundle, or a rival of one; yields what each step cost, in cases.
@@ -265,8 +261,17 @@ class Reductions:
     def _save(self, bundle: Bundle, cases: Sequence[Case], environment: Mapping[str, Any]) -> None:
         """Write the smallest of ever smaller cases that is confirmed."""
         recorder = Recorder(bundle, self._judge(bundle), environment)
+        before = _tier_by_now(bundle.path)
         if self._keep(lambda: recorder.save(last_that(recorder.save, cases))):
+            self._count_again(before, _tier_by_now(bundle.path))
             self._keep(lambda: refresh_report(bundle.path))
+
+    def _count_again(self, before: int, now: int) -> None:
+        """Count a bundle in the tier that it has `now`; not where the worker that counted it ended before it saved."""
+        tiers = self._state.tiers
+        if before != now and tiers[str(before)]:
+            tiers[str(before)] -= 1
+            tiers[str(now)] += 1
 
     def _judge(self, bundle: Bundle, limits: Limits | None = None) -> FindingJudge:
         effort = sufficing(self._executor.effort, bundle.observation)
@@ -336,6 +341,12 @@ class Reductions:
             elif bundle.apart:
                 found.append(_essence(bundle.stored.case))
         return found
+
+
+def _tier_by_now(path: Path) -> int:
+    """The tier of a bundle, or that of its reduced program where that is the better one."""
+    reduced = reduced_in(path)
+    return tier_of(read_record(path), *(() if reduced is None else (read_record(reduced),)))
 
 
 def _turn(one: ToReduce) -> tuple[bool, bool, bool]:

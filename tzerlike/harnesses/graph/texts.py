@@ -184,18 +184,24 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
-        return Texts(f"{lines}\n", refusal_script(finding, model))
+        repro, shows = _tried(executor, finding, refusal_script(finding, model))
+        return Texts(f"{lines}\n", repro, alone=shows)
     program = source_of_program(finding, model)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
     script, test = _program_and_test(executor, finding, model, program, wrong)
-    repro = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
-    # What takes all memory is not tried: a child has less than the limit of its test.
-    failed = [True] if finding.kind == "oom" else failures(executor, repro, finding.case)
-    repro = repro if any(failed) else replaying(finding.title)
+    written = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
+    repro, shows = _tried(executor, finding, written)
     notes = {DTYPES_SHOWN: dtypes_shown(executor, finding, model, judge)}
-    return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or all(failed), notes)
+    return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or shows, notes)
+
+
+def _tried(executor: ForkExecutor, finding: Finding, script: str) -> tuple[str, bool]:
+    """A script, or one that replays the bundle where it shows nothing; and whether it always shows the finding."""
+    # What takes all memory is not tried: a child has less than the limit of its test.
+    failed = [True] if finding.kind == "oom" else failures(executor, script, finding.case)
+    return script if any(failed) else replaying(finding.title), all(failed)
 
 
 def _program_and_test(
