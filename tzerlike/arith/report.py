@@ -16,9 +16,9 @@ from tzerlike.arith.model import Expr, Variable
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, fold, found_by, trace, triage
+from tzerlike.findings.issue.messages import reason
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import reason
 
 _VALUES = 8
 _INLINE_LINES = 60

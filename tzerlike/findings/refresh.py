@@ -17,10 +17,10 @@ from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
 from tzerlike.findings.bundles.bundle import Bundle, Record, read_bundle, read_record
 from tzerlike.findings.cases import harness_of
+from tzerlike.findings.issue.listing import inputs_text
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
-from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles.ill_typed import wrong_in_words
 from tzerlike.passes.naming import short_name

@@ -11,6 +11,8 @@ from tzerlike.reporting.colour import coloured
 from tzerlike.reporting.document import text_block
 from tzerlike.reporting.overview import Overview
 from tzerlike.reporting.shown import ShownFinding
+from tzerlike.reporting.tracker import search_of
+from tzerlike.systems import under_test
 
 _STEP = 24
 """Cards that are seen at once, until the reader asks for all."""
@@ -92,13 +94,20 @@ def _card(finding: ShownFinding, campaign: str) -> str:
     return (
         f'<article class="finding {escape(finding.kind)}" id="{signature}" data-kind="{escape(finding.kind)}" '
         f'data-tier="{finding.tier}"><h4><a href="#{signature}">{escape(finding.title)}</a></h4>'
-        f'<p class="tags"><span class="kind">{escape(finding.kind)}</span>{due}<code>{signature}</code></p>'
+        f'<p class="tags"><span class="kind">{escape(finding.kind)}</span>{due}<code>{signature}</code>'
+        f"{_known(finding)}</p>"
         f"{program if finding.program else ''}{picture if finding.picture else ''}{diff if finding.diff else ''}"
         f"{_folded('Details', _details(finding))}"
         f'<div class="command"><code tabindex="0">{escape(command)}</code>'
         f'<button type="button" class="copy" aria-label="Copy the replay command of {signature}" hidden>Copy</button>'
         "</div></article>"
     )
+
+
+def _known(finding: ShownFinding) -> str:
+    """A link to what the tracker of the compiler has of a finding."""
+    address = search_of(under_test().tracker, finding.title)
+    return f'<a href="{escape(address)}" rel="noreferrer">Reported already?</a>' if address else ""
 
 
 def _folded(title: str, content: str) -> str:

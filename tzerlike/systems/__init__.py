@@ -60,6 +60,7 @@ TVM = System(
         "0.25.0": "0.1.12",
     },
     described_from="0.27",
+    tracker="https://github.com/apache/tvm/issues",
     namespaces=("tirx", "s_tir", "tl"),
     forks={
         "tilelang": Fork(

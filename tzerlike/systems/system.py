@@ -69,7 +69,7 @@ class System:
     passes that TVM has under another name: that one, with theirs. `releases` are the versions that have been tried, the
     latest first, with the tvm-ffi that each needs, and `forks` are packages that carry a fork of it; nodes are
     described in full from `described_from` on. `imports` is what a script needs before it can name anything of the
-    compiler.
+    compiler. `tracker` is the address of its issues on GitHub, "" where they are elsewhere.
     """
 
     name: str
@@ -80,6 +80,7 @@ class System:
     renamed: Mapping[str, str] = field(default_factory=dict)
     forks: Mapping[str, Fork] = field(default_factory=dict)
     imports: str = "import tvm\nfrom tvm import s_tir, tirx"
+    tracker: str = ""
 
     def pass_name(self, ffi_name: str) -> str:
         """Return the name that sequences use: `s_tir.transform.ThreadSync` becomes `s_tir.ThreadSync`."""

@@ -12,8 +12,9 @@ import pytest
 from tests.subjects import SCRIPT, frames
 from tzerlike.findings.issue.calls import plain_calls, schedule_of
 from tzerlike.findings.issue.layout import code, cut, fenced, trace
+from tzerlike.findings.issue.listing import inputs_text, pasted
+from tzerlike.findings.issue.oddities import rare_names, unusual_block
 from tzerlike.findings.issue.paste import self_contained
-from tzerlike.findings.issue.wording import inputs_text, pasted, rare_names, unusual_block
 from tzerlike.findings.repro import without_idle_imports
 from tzerlike.systems.tvm_api import s_tir
 

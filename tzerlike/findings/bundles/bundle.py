@@ -21,10 +21,10 @@ from tzerlike.core.schema import Count, Schema, Text
 from tzerlike.core.storage import json_text, write_directory
 from tzerlike.core.stored import StoredCase
 from tzerlike.findings.cases import read_case
+from tzerlike.findings.issue.listing import inputs_text
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.wording import inputs_text
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.protocol import Probe
 from tzerlike.systems.optional import LEVELS

@@ -8,26 +8,24 @@ from tzerlike.core.case import GRAPH
 from tzerlike.core.observation import Observation, Offence, Stage
 from tzerlike.core.results import DEFAULT_PIPELINE, GRADIENT_OF, Ending
 from tzerlike.findings.issue.layout import telling_names
-from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
-from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.titles import title
-from tzerlike.findings.issue.wording import (
+from tzerlike.findings.issue.messages import first_line, never_computed, reason
+from tzerlike.findings.issue.oddities import (
     allocated_inside,
     bare_buffer,
     called_operators,
-    first_line,
     has_mixed_shape,
     huge_extent,
     makes_closures,
     mixed_strides,
     most_called,
-    never_computed,
     rare_names,
-    reason,
     symbolic_thread,
     unusual_block,
     unusual_dtype,
 )
+from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
+from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.issue.titles import title
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
 from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients

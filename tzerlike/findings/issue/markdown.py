@@ -23,29 +23,19 @@ from tzerlike.findings.issue.headline import (
 )
 from tzerlike.findings.issue.labels import labels
 from tzerlike.findings.issue.layout import code, cut, environment_lines, fenced, found_by, trace, triage
+from tzerlike.findings.issue.listing import pasted
+from tzerlike.findings.issue.messages import MESSAGE_LINES, compiler_words, quotable
+from tzerlike.findings.issue.numbers import bound, short_number, short_numbers
+from tzerlike.findings.issue.oddities import allocated_inside, bare_buffer, makes_closures
 from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, test_first, whole_test, with_schedule
 from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, spelled, wrong_place
 from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
-from tzerlike.findings.issue.wording import (
-    MESSAGE_LINES,
-    allocated_inside,
-    bare_buffer,
-    bound,
-    brief,
-    compiler_words,
-    makes_closures,
-    pasted,
-    quotable,
-    short_number,
-    short_numbers,
-)
 from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.graph.steps import WRONG_SHAPE, blames_gradients
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
-from tzerlike.systems.optional import in_words
 from tzerlike.systems.refusal import lacks_memory
 from tzerlike.tir.witness.verdict import WitnessWord
 
@@ -167,7 +157,7 @@ def _why_valid(subject: Subject) -> str:
     support = seen.rejection.support if seen.rejection is not None else ""
     more = {
         "defined": ", and it runs without undefined behavior in an interpreter of TIR",
-        "builds": f", and its baseline build compiles ({brief(in_words(subject.environment.get('baseline')))})",
+        "builds": f", and its baseline build compiles ({subject.baseline})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
     given = "" if broken or not seen.pass_name else " and the input of the failing pass"
@@ -348,7 +338,7 @@ def _place(subject: Subject) -> str:
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if seen.stage is Stage.BUILD_BASELINE:
-            where = f"in the baseline build ({brief(in_words(subject.environment.get('baseline')))})"
+            where = f"in the baseline build ({subject.baseline})"
         elif pipeline := _PIPELINE.search(subject.test):
             where = f"in the {code(pipeline[1])} pipeline"
         elif subject.case.config.pipeline != "default":

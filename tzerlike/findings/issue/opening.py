@@ -6,9 +6,9 @@ import re
 
 from tzerlike.findings.issue.calls import plain_calls, schedule_of
 from tzerlike.findings.issue.headline import account_for
+from tzerlike.findings.issue.listing import pasted
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.wording import pasted
 
 _INLINE_LINES = 100
 """Lines of a test or a program that a report shows unfolded."""

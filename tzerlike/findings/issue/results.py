@@ -19,10 +19,10 @@ from tzerlike.core.results import (
 )
 from tzerlike.core.targets import kind_of_target
 from tzerlike.findings.issue.layout import code
+from tzerlike.findings.issue.messages import first_line
+from tzerlike.findings.issue.numbers import short_numbers
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.wording import brief, first_line, short_numbers
 from tzerlike.passes.naming import short_name
-from tzerlike.systems.optional import in_words
 
 
 def blamed(subject: Subject) -> Ran:
@@ -88,11 +88,7 @@ def results_in_words(subject: Subject) -> list[str]:
         return [text]
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
         text += " This is what an interpreter of TIR finds in the kernel after the device passes; no GPU ran it."
-    words = (
-        "legalized and lowered only"
-        if subject.case.harness == GRAPH
-        else brief(in_words(subject.environment.get("baseline")))
-    )
+    words = "legalized and lowered only" if subject.case.harness == GRAPH else subject.baseline
     without = f"without optimization ({words})"
     text += {
         "both": f" Built {without} it is wrong too.",

@@ -7,6 +7,7 @@ import re
 from tzerlike.core.observation import Stage
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.layout import code, fenced, fold
+from tzerlike.findings.issue.listing import pasted
 from tzerlike.findings.issue.opening import (
     CASE_FILE,
     CHARACTERS,
@@ -21,7 +22,6 @@ from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.results import blamed, has_no_end
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.wording import pasted
 from tzerlike.findings.repro import manner_of, needed_by, quotable
 
 _FOLDED_LINES = 500

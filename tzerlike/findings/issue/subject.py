@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
+from tzerlike.systems.optional import in_words
 from tzerlike.tir.witness.verdict import Deposition
 
 CHANGED = "\n+++ "
@@ -61,3 +63,10 @@ class Subject:
     files: Mapping[str, bytes] = field(default_factory=dict)
     held: Mapping[str, Any] = field(default_factory=dict)
     memory: int = 0
+
+    @property
+    def baseline(self) -> str:
+        """What the baseline build is, with the number of the passes that it leaves out in place of their names."""
+        told = in_words(self.environment.get("baseline"))
+        names = re.search(r"without (\w+(?:, \w+){3,})", told)
+        return told if names is None else told.replace(names[1], f"{names[1].count(',') + 1} optional passes")

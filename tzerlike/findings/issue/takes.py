@@ -10,13 +10,12 @@ from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target, target_options
 from tzerlike.findings.issue.layout import code
+from tzerlike.findings.issue.oddities import huge_extent
 from tzerlike.findings.issue.pytest_file import UNCHANGED
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.wording import brief, huge_extent
 from tzerlike.graph.importers import importer_in
 from tzerlike.graph.steps import COMPILED, GRADIENT, IMPORT_STEPS, leading
 from tzerlike.oracles.documented import is_documented
-from tzerlike.systems.optional import in_words
 from tzerlike.tir.plain import odd_in
 
 _FEW = 4
@@ -40,7 +39,7 @@ def only_with(subject: Subject) -> str:
         # The pass itself, outside of any pipeline, is enough.
         return ""
     if seen.is_of_baseline:
-        return f"Only seen in the baseline build: {brief(in_words(subject.environment.get('baseline')))}."
+        return f"Only seen in the baseline build: {subject.baseline}."
     where = "before the default pipeline" if case.config.pipeline == "default" else "in place of the default pipeline"
     passes, options = _passes(subject), list(_options(case))
     needed = [

@@ -10,7 +10,7 @@ from tzerlike.core.case import PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Stage
 from tzerlike.findings.issue.layout import cut
-from tzerlike.findings.issue.wording import MESSAGE_LINES, quotable
+from tzerlike.findings.issue.messages import MESSAGE_LINES, quotable
 from tzerlike.graph.model import Model
 from tzerlike.graph.relax import relax_accepts, relax_objection
 from tzerlike.graph.steps import GRADIENT

@@ -17,9 +17,9 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, Offence, Stage
 from tzerlike.core.results import Difference
 from tzerlike.core.targets import arch_of_target, target_options
+from tzerlike.findings.issue.listing import PARSED_ONLY
 from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
-from tzerlike.findings.issue.wording import PARSED_ONLY
 from tzerlike.findings.repro import without_idle_imports
 from tzerlike.graph.importers import importer_in
 from tzerlike.graph.meaning.elementwise import Array

@@ -14,8 +14,8 @@ from tzerlike.core.targets import arch_of_target, target_options
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
+from tzerlike.findings.issue.listing import PARSED_ONLY
 from tzerlike.findings.issue.subject import DTYPES_SHOWN
-from tzerlike.findings.issue.wording import PARSED_ONLY
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source

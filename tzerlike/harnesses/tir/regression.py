@@ -25,10 +25,10 @@ from tzerlike.core.observation import Stage
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.compare.inputs import Parameter
 from tzerlike.execution.cuda.toolchain import CudaCompiler
+from tzerlike.findings.issue.listing import PARSED_ONLY
 from tzerlike.findings.issue.literal import python_source
 from tzerlike.findings.issue.pytest_file import PROBLEMS, pytest_file, snake_case
 from tzerlike.findings.issue.results import has_no_end
-from tzerlike.findings.issue.wording import PARSED_ONLY
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.checks import Run, emulated_run, run_of
 from tzerlike.harnesses.tir.parts import context_arguments
