@@ -275,6 +275,17 @@ def with_dtype(model: Model, old: str, new: str) -> Iterator[Model]:
     yield from _retyped(model, sources, {}, {old: new})
 
 
+def with_operator(model: Model, at: int, row: str) -> Iterator[Model]:
+    """The operator of another row in the call at a place; nothing where it, or what comes after, does not take that."""
+    into = _strict()
+
+    def edit(number: int, vertex: Vertex, inputs: Sequence[int]) -> Sequence[int] | None:
+        return into.call(ROWS[row], inputs, dict(vertex.attributes)) if number == at else None
+
+    if (found := _put(into, model, edit, model.sources)) is not None:
+        yield found
+
+
 def usual_dtype(dtype: str) -> str:
     return "float32" if "float" in dtype else "int32" if "int" in dtype else dtype
 

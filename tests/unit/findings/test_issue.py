@@ -18,7 +18,7 @@ from tzerlike.core.results import ARBITRARY, Ending, Ran, Rejection, Results, Ti
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
-from tzerlike.findings.issue.subject import DTYPES_SHOWN, Guilt
+from tzerlike.findings.issue.subject import DTYPES_SHOWN, OPERATORS_SHOWN, Guilt
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 
 
@@ -596,3 +596,10 @@ def test_code_generation_is_a_guess_that_names_what_it_takes(passes: tuple[str, 
 def test_it_is_said_in_which_other_dtypes_it_shows(shown: object, sentence: str) -> None:
     told = replace(subject("oom", OF_EACH_KIND["oom"]), held={DTYPES_SHOWN: shown})
     assert (sentence in report(told)) if sentence else (" show" not in report(told).partition("### Actual")[2])
+
+
+def test_it_is_said_which_other_operators_show_it() -> None:
+    held = {DTYPES_SHOWN: {"same": [], "nothing": ["int8"]}, OPERATORS_SHOWN: ["sinh", "nn.gelu", "<b>"]}
+    told = replace(subject("oom", OF_EACH_KIND["oom"]), held=held)
+    said = "It does not show in int8. It shows with `sinh` and `nn.gelu` in the place of the operator."
+    assert said in report(told)

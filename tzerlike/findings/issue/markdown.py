@@ -30,7 +30,7 @@ from tzerlike.findings.issue.oddities import allocated_inside, bare_buffer, make
 from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, test_first, whole_test, with_schedule
 from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, spelled, wrong_place
 from tzerlike.findings.issue.steps import steps
-from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, Guilt, Subject
+from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, OPERATORS_SHOWN, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.graph.steps import WRONG_SHAPE, blames_gradients
@@ -213,28 +213,37 @@ def _actual(subject: Subject) -> list[str]:
         lines += ["", "NVIDIA's compute-sanitizer reports:", "", *fenced(cut(subject.memcheck, MESSAGE_LINES))]
     if seen.origin is not None and seen.origin.pass_name != account.place:
         lines += ["", _origin(seen.origin)]
-    lines += _in_other_dtypes(subject)
+    lines += _in_variants(subject)
     if shown := trace(seen.backtrace):
         bare = " (offsets into libraries, where there are no symbols)" if any("+0x" in line for line in shown) else ""
         lines += ["", f"Backtrace, innermost frame first{bare}:", "", *fenced("\n".join(shown))]
     return lines
 
 
-def _in_other_dtypes(subject: Subject) -> list[str]:
-    """In which other dtypes the program shows the same, as far as that was tried."""
-    shown = {**subject.environment, **subject.held}.get(DTYPES_SHOWN)
-    same, nothing = (_dtypes(shown.get(key) if isinstance(shown, dict) else []) for key in ("same", "nothing"))
+def _in_variants(subject: Subject) -> list[str]:
+    """In which other dtypes, and with which other operators, the program shows the same, as far as that was tried."""
+    known = {**subject.environment, **subject.held}
+    shown = known.get(DTYPES_SHOWN)
+    same, nothing = (_named(_DTYPE, shown.get(key) if isinstance(shown, dict) else None) for key in ("same", "nothing"))
+    operators = [code(name) for name in _named(_OPERATOR, known.get(OPERATORS_SHOWN))]
+    said = []
     if same:
         but = f", and not in {_in_a_row(nothing, 'or')}" if nothing else ""
-        return ["", f"It shows in {_in_a_row(same, 'and')} as well{but}."]
-    return ["", f"It does not show in {_in_a_row(nothing, 'or')}."] if nothing else []
+        said.append(f"It shows in {_in_a_row(same, 'and')} as well{but}.")
+    elif nothing:
+        said.append(f"It does not show in {_in_a_row(nothing, 'or')}.")
+    if operators:
+        said.append(f"It shows with {_in_a_row(operators, 'and')} in the place of the operator.")
+    return ["", " ".join(said)] if said else []
 
 
 _DTYPE = re.compile(r"(bfloat|float|u?int)\d{1,2}")
+_OPERATOR = re.compile(r"[a-z][\w.]{,40}")
 
 
-def _dtypes(stored: object) -> list[str]:
-    return [one for one in stored if _DTYPE.fullmatch(str(one))] if isinstance(stored, list) else []
+def _named(name: re.Pattern[str], stored: object) -> list[str]:
+    """What is a name of what is stored, which a stranger may have written."""
+    return [one for one in stored if name.fullmatch(str(one))] if isinstance(stored, list) else []
 
 
 def _in_a_row(names: list[str], word: str) -> str:

@@ -29,6 +29,9 @@ class Guilt:
 DTYPES_SHOWN = "dtypes"
 """The key of a bundle's environment with the dtypes of the `same` finding, and those in which `nothing` is wrong."""
 
+OPERATORS_SHOWN = "operators"
+"""The key with the operators that show it in the place of the one that a model calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:

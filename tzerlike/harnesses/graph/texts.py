@@ -15,7 +15,6 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.listing import PARSED_ONLY
-from tzerlike.findings.issue.subject import DTYPES_SHOWN
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.calls import call_source
@@ -28,7 +27,6 @@ from tzerlike.graph.steps import GRADIENT, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
-from tzerlike.harnesses.graph.dtypes import dtypes_shown
 from tzerlike.harnesses.graph.failing import shortest_source
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
 from tzerlike.harnesses.graph.imported_program import imported_program
@@ -44,6 +42,7 @@ from tzerlike.harnesses.graph.sources import (
     sources_source,
     values_source,
 )
+from tzerlike.harnesses.graph.variants import variants_shown
 from tzerlike.harnesses.proof import failures, proved
 from tzerlike.harnesses.tir.script import nvrtc_source
 
@@ -193,7 +192,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     script, test = _program_and_test(executor, finding, model, program, wrong)
     written = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
     repro, shows = _tried(executor, finding, written)
-    notes = {DTYPES_SHOWN: dtypes_shown(executor, finding, model, judge)}
+    notes = variants_shown(executor, finding, model, judge)
     return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or shows, notes)
 
 
