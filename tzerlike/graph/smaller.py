@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, islice
+from math import prod
 from random import Random
 from types import MappingProxyType
 
@@ -19,6 +21,7 @@ from tzerlike.graph.model import CLOSURES, PLAINEST, Attribute, Model, Origin, T
 from tzerlike.graph.place import SizeLimits
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.rebuild import Edit, Rebuilding, put_again
+from tzerlike.graph.solve import with_attributes
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.symbols import fewer_variables, with_extent, with_those_of
@@ -169,23 +172,43 @@ def weight_of_relation(extent: VaryingExtent) -> int:
 def redrawn_calls(model: Model) -> Iterator[Model]:
     """Another call of an operator that takes only what comes in, on few dimensions of small extents: dimensions and the
     attributes that name them go only together."""
+    for at, vertex in _first_calls(model):
+        for rank in range(1, _RANKS):
+            limits = SizeLimits(rank=rank, extent=2, elements=1 << rank)
+            yield from _redrawn(model, at, ROWS[vertex.row], limits)
+
+
+def eased_calls(model: Model) -> Iterator[Model]:
+    """The same call with one attribute closer to zero, on extents that go with that and are no larger."""
+    kinds = model.types()
+    for at, vertex in _first_calls(model):
+        shapes = [kinds[number].shape for number in vertex.inputs]
+        limits = SizeLimits(
+            rank=max(map(len, shapes), default=0),
+            extent=max((extent for shape in shapes for extent in shape), default=1),
+            elements=max(map(prod, shapes), default=1),
+        )
+        for attributes in _with_simpler(vertex.attributes):
+            yield from _redrawn(model, at, with_attributes(ROWS[vertex.row], attributes), limits)
+
+
+def _first_calls(model: Model) -> Iterator[tuple[int, Vertex]]:
+    """The calls of a small model that take only what comes in, by their places."""
     if not model.variables and len(model.vertices) <= _FEW:
         for at, vertex in enumerate(model.vertices):
             if all(number < len(model.sources) for number in vertex.inputs):
-                yield from _redrawn(model, at)
+                yield at, vertex
 
 
-def _redrawn(model: Model, at: int) -> Iterator[Model]:
-    vertex = model.vertices[at]
-    menu = Menu([ROWS[vertex.row]])
-    # What takes the results takes them in their dtype alone.
-    dtypes = tuple(dict.fromkeys(kind.dtype for kind in vertex.outputs)) if len(model.vertices) > 1 else ()
-    for rank in range(1, _RANKS):
-        limits = SizeLimits(rank=rank, extent=2, elements=1 << rank, dtypes=dtypes)
-        for seed in range(_DRAWS):
-            drawn = random_model(Random(seed), 1, menu, limits)
-            if len(drawn.vertices) == 1:
-                yield from _with_call(model, at, drawn)
+def _redrawn(model: Model, at: int, row: Specification, limits: SizeLimits) -> Iterator[Model]:
+    if len(model.vertices) > 1:
+        # What takes the results takes them in their dtype alone.
+        dtypes = tuple(dict.fromkeys(kind.dtype for kind in model.vertices[at].outputs))
+        limits = replace(limits, dtypes=dtypes)
+    for seed in range(_DRAWS):
+        drawn = random_model(Random(seed), 1, Menu([row]), limits)
+        if len(drawn.vertices) == 1:
+            yield from _with_call(model, at, drawn)
 
 
 def _with_call(model: Model, at: int, other: Model) -> Iterator[Model]:
@@ -229,10 +252,14 @@ def _exchanged(new: int, old: int, inputs: Sequence[int]) -> Sequence[int]:
 def simpler_attributes(model: Model) -> Iterator[Model]:
     """Each attribute that is a number, or has some, closer to zero."""
     for at, vertex in enumerate(model.vertices):
-        for name, value in vertex.attributes.items():
-            for simpler in _simpler(value):
-                attributes = {**vertex.attributes, name: simpler}
-                yield from _called_otherwise(model, at, tuple, attributes)
+        for attributes in _with_simpler(vertex.attributes):
+            yield from _called_otherwise(model, at, tuple, attributes)
+
+
+def _with_simpler(attributes: Mapping[str, Attribute]) -> Iterator[dict[str, Attribute]]:
+    for name, value in attributes.items():
+        for simpler in _simpler(value):
+            yield {**attributes, name: simpler}
 
 
 def _simpler(value: Attribute) -> Iterator[Attribute]:

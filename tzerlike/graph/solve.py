@@ -7,13 +7,13 @@ taken back: every binding that its domain allows can be extended. `recognise` go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tzerlike.graph.model import TensorType
 from tzerlike.graph.place import Place, SizeLimits, Wanted
-from tzerlike.graph.spec.domains import Chance, Choice
+from tzerlike.graph.spec.domains import Chance, Choice, Rather
 from tzerlike.graph.spec.language import Specification
 from tzerlike.graph.spec.terms import Bindings, Term, compiled, names_of, tuple_source
 
@@ -67,7 +67,10 @@ class RowPlan:
                 known[f"*{name}"] += (known.pop(name),)
 
 
-plan_of: Callable[[Specification], RowPlan] = cache(RowPlan)
+_PLANS = 1024
+"""Rows whose plans are kept: more than there are, since some are made for one search."""
+
+plan_of: Callable[[Specification], RowPlan] = lru_cache(_PLANS)(RowPlan)
 
 Offer = Callable[[Place, Bindings], int | None]
 """Looks for a tensor of the model that a place takes, binds what is new there, and returns its number; or None."""
@@ -117,6 +120,15 @@ def recognise(row: Specification, inputs: Sequence[TensorType], attributes: Mapp
             return None
         plan.repeat(known, place)
     return known
+
+
+def with_attributes(row: Specification, attributes: Mapping[str, Any]) -> Specification:
+    """Return a row that draws these attributes, as far as what is bound before allows them."""
+    given: Bindings = {}
+    for name, pattern in row.attributes.items():
+        _read(pattern, attributes[name], given)
+    rather = {term: Rather(given[term.name], domain) for term, domain in row.where.items() if term.name in given}
+    return replace(row, where={**row.where, **rather}, backward={})
 
 
 def output_types(row: Specification, known: Bindings) -> tuple[TensorType, ...]:

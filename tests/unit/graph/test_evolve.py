@@ -17,6 +17,7 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
 from tzerlike.graph.prune import pruned
 from tzerlike.graph.smaller import (
+    eased_calls,
     fewer_dimensions,
     fewer_inputs,
     fewer_outputs,
@@ -93,6 +94,7 @@ def test_reducers_make_smaller_models_that_may_run() -> None:
             simpler_attributes,
             plainer_dtypes,
             redrawn_calls,
+            eased_calls,
             on_other_values,
             rounder_values,
             partial(calls_alone, seed=0),
@@ -122,6 +124,15 @@ def test_extents_and_the_attribute_that_goes_with_them_change_together() -> None
     found = list(redrawn_calls(draft.model(draft.call("sum:all", made, axis=None, keepdims=False))))
     assert {"float32"} == {kind.dtype for model in found for kind in model.types()}
     assert any(model.vertices[0].attributes["groups"] == 1 and len(model.vertices) == 2 for model in found)
+
+
+def test_a_call_keeps_its_attributes_but_for_one_on_extents_that_go_with_that() -> None:
+    window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (2, 1), "data_layout": "NCHW"}
+    draft = Drafted(floats(1, 3, 3, 1), floats(3, 1, 2, 1))
+    made = draft.call("nn.conv2d", 0, 1, **window, groups=3, kernel_layout="OIHW")
+    found = list(eased_calls(draft.model(draft.call("sum:all", made, axis=None, keepdims=False))))
+    tried = [(one.vertices[0].attributes["dilation"], one.vertices[0].attributes["groups"]) for one in found]
+    assert {((2, 1), 1), ((1, 1), 3)} <= set(tried)
 
 
 def test_what_is_computed_does_not_matter() -> None:

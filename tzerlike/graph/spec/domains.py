@@ -212,3 +212,20 @@ class Such:
 
     def has(self, known: Bindings, value: Any) -> bool:
         return self._domain.has(known, value) and bool(self._holds(known | {self._it: value}))
+
+
+class Rather:
+    """A domain of which `value` is drawn wherever it has that."""
+
+    def __init__(self, value: object, domain: Choice) -> None:
+        self.names = domain.names
+        self._value, self._domain = value, domain
+
+    def draw(self, known: Bindings, chance: Chance) -> Any:
+        return self._value if self.has(known, self._value) else self._domain.draw(known, chance)
+
+    def values(self, known: Bindings) -> Iterator[Any]:
+        return self._domain.values(known)
+
+    def has(self, known: Bindings, value: Any) -> bool:
+        return self._domain.has(known, value)

@@ -165,6 +165,7 @@ class GraphHarness(CaseHarness):
         "fewer-dimensions": _of_models(smaller.fewer_dimensions),
         "plainer-relations": _of_models(smaller.plainer_relations),
         "redrawn-calls": _of_models(smaller.redrawn_calls),
+        "eased-calls": _of_models(smaller.eased_calls),
         "fewer-inputs": _of_models(smaller.fewer_inputs),
         "simpler-attributes": _of_models(smaller.simpler_attributes),
         "plainer-dtypes": _of_models(smaller.plainer_dtypes),
