@@ -33,7 +33,7 @@ from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import ModelSource, in_short, source_program
-from tzerlike.harnesses.graph.regression import applied_test, bare_test, regression_test
+from tzerlike.harnesses.graph.regression import applied_test, bare_test, of_bare_output, regression_test
 from tzerlike.harnesses.graph.sources import (
     constants_source,
     inputs_source,
@@ -189,40 +189,52 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
     program, wrong = in_short(program), wrong_output(finding, model)
-    script, test = _program_and_test(executor, finding, model, program, wrong)
-    written = repro_script(finding, model, program.source, confirming_limits(finding, limits), wrong)
-    repro, shows = _tried(executor, finding, written)
-    notes = variants_shown(executor, finding, model, judge)
-    return Texts(f"{lines}\n\n{script}\n", repro, test, bool(test) or shows, notes)
-
-
-def _tried(executor: ForkExecutor, finding: Finding, script: str) -> tuple[str, bool]:
-    """A script, or one that replays the bundle where it shows nothing; and whether it always shows the finding."""
-    # What takes all memory is not tried: a child has less than the limit of its test.
-    failed = [True] if finding.kind == "oom" else failures(executor, script, finding.case)
-    return script if any(failed) else replaying(finding.title), all(failed)
-
-
-def _program_and_test(
-    executor: ForkExecutor, finding: Finding, model: Model, program: ModelSource, wrong: ExpectedOutput | None
-) -> tuple[str, str]:
-    """The program as it is shown, and its regression test: of the shortest source whose test is proved."""
+    limits = confirming_limits(finding, limits)
+    script = repro_script(finding, model, program.source, limits, wrong)
     if finding.kind == "oom":
-        return program.shown, regression_test(finding, model, program.source, wrong).text
+        # Nothing of it is tried: a child has less than the limit of its test.
+        test = regression_test(finding, model, program.source, wrong).text
+        return Texts(f"{lines}\n\n{program.shown}\n", script, test)
+    short, test, bare = _shortest(executor, finding, model, program.source, wrong)
+    scripts = [script]
+    if short != program.source:
+        own = repro_script(finding, model, short, limits, wrong)
+        scripts = [of_bare_output(own) if bare else own, script]
+    repro, shows = _tried(executor, finding, *scripts)
+    shown = program.shown if short == program.source else short
+    notes = variants_shown(executor, finding, model, judge)
+    return Texts(f"{lines}\n\n{shown}\n", repro, test, bool(test) or shows, notes)
+
+
+def _tried(executor: ForkExecutor, finding: Finding, *scripts: str) -> tuple[str, bool]:
+    """The first script that shows the finding each time; else the last one, or where that never does, one that replays
+    the bundle. And whether it shows it each time."""
+    failed: list[bool] = []
+    for script in scripts:
+        failed = failures(executor, script, finding.case)
+        if all(failed):
+            return script, True
+    return scripts[-1] if any(failed) else replaying(finding.title), False
+
+
+def _shortest(
+    executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None
+) -> tuple[str, str, bool]:
+    """The shortest source whose regression test is proved, the test, and whether its output is not in a tuple."""
     raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
     message = finding.observation.message if raised else ""
 
-    def written(source: str) -> str:
-        tests = (applied_test(finding, model, source), regression_test(finding, model, source, wrong))
+    def written(text: str) -> str:
+        tests = (applied_test(finding, model, text), regression_test(finding, model, text, wrong))
         return next(filter(None, (proved(executor, test, finding.case, raises=message) for test in tests)), "")
 
-    bare = with_bare_output(program.source)
-    if bare != program.source and (text := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
-        return bare, text
-    shortest = shortest_source(finding, model, program.source)
-    if shortest != program.source and (text := written(shortest)):
-        return shortest, text
-    return program.shown, written(program.source)
+    bare = with_bare_output(source)
+    if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
+        return bare, test, True
+    shortest = shortest_source(finding, model, source)
+    if shortest != source and (test := written(shortest)):
+        return shortest, test, False
+    return source, written(source), False
 
 
 def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
