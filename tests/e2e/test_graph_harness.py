@@ -49,7 +49,7 @@ from tzerlike.harnesses.graph.passes import (
     step_source,
 )
 from tzerlike.harnesses.graph.program import script_of_model
-from tzerlike.harnesses.graph.regression import applied_test, regression_test
+from tzerlike.harnesses.graph.regression import applied_test, regression_test, step_test
 from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
 from tzerlike.harnesses.proof import Regression
 from tzerlike.oracles.immutability import judge_immutability
@@ -385,6 +385,17 @@ def test_a_pass_behind_options_is_tested_in_a_build() -> None:
     built = replace(alone, observation=Observation(Exit.CRASH, Stage.BUILD))
     assert applied_test(alone, SQUEEZED, script_of_model(SQUEEZED)).text
     assert not applied_test(built, SQUEEZED, script_of_model(SQUEEZED)).text
+
+
+def test_the_test_of_a_pass_that_fails_on_any_program_is_cured_without_it() -> None:
+    case = case_of(SQUEEZED, "relax.CanonicalizeBindings", "relax.ConvertToDataflow", "relax.LegalizeOps")
+    seen = Observation(Exit.REJECTED, Stage.PASSES, "", "ConvertToDataflow")
+    test = step_test(Finding("ice-on-valid", ("any",), case, seen), SQUEEZED, script_of_model(SQUEEZED))
+    left_out = set(test.text.splitlines()) - set(test.cured.splitlines())
+    assert {line.partition("= relax.transform.")[2] for line in left_out} == {
+        "ConvertToDataflow()(mod)",
+        "LegalizeOps()(mod)",
+    }
 
 
 @pytest.mark.long

@@ -160,22 +160,42 @@ def of_bare_output(script: str) -> str:
 
 def applied_test(finding: Finding, model: Model, script: str) -> Regression:
     """Return the test of passes by themselves, an empty one where more than that may be at work in a failure."""
-    case, config = finding.case, finding.case.config
-    fails = finding.kind in ("crash", "ice-on-valid") and finding.observation.stage is Stage.PASSES
-    if not (fails or finding.kind == "invalid-ir") or config.options or config.disabled_passes:
+    case = finding.case
+    if not _by_passes_alone(finding):
         return Regression()
-    number, _ = run_of(finding, model)
-    start = _AS_IT_IS if importer_in(case.passes) else _module(model, sources_source(model, case, number))
-
-    def written(body: str, program: str) -> str:
-        return _file(finding, program, (start if program == script else _AS_IT_IS) + body)
-
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
         steps, programs = _steps(case.passes[:count]), (script, _right_program(case, count, script))
-        return Regression(*(written(steps + way, one) for way, one in zip(ways, programs, strict=True)))
+        tests = (_applied(finding, model, script, steps + way, one) for way, one in zip(ways, programs, strict=True))
+        return Regression(*tests)
     steps = _steps(case.passes)
-    return Regression(written(steps, script), written(steps, _other_program(case)))
+    return Regression(*(_applied(finding, model, script, steps, one) for one in (script, _other_program(case))))
+
+
+def step_test(finding: Finding, model: Model, script: str) -> Regression:
+    """Return the test of passes by themselves of which one fails on any program, an empty one of others: it is cured by
+    doing without that one, and what follows it."""
+    passes, failed = finding.case.passes, short_name(finding.observation.pass_name)
+    names = [short_name(noted_as(spec)) for spec in passes]
+    if not _by_passes_alone(finding) or failed not in names:
+        return Regression()
+    before = passes[: names.index(failed)]
+    return Regression(*(_applied(finding, model, script, _steps(steps), script) for steps in (passes, before)))
+
+
+def _by_passes_alone(finding: Finding) -> bool:
+    """Whether a finding takes no more than passes with default options."""
+    config = finding.case.config
+    fails = finding.kind in ("crash", "ice-on-valid") and finding.observation.stage is Stage.PASSES
+    return (fails or finding.kind == "invalid-ir") and not config.options and not config.disabled_passes
+
+
+def _applied(finding: Finding, model: Model, script: str, steps: str, program: str) -> str:
+    """A test that takes steps on a program: `script`, with the model's constants, or another one."""
+    number, _ = run_of(finding, model)
+    plain = program != script or importer_in(finding.case.passes)
+    start = _AS_IT_IS if plain else _module(model, sources_source(model, finding.case, number))
+    return _file(finding, program, start + steps)
 
 
 def _other_program(case: Case) -> str:

@@ -33,7 +33,7 @@ from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import ModelSource, in_short, source_program
-from tzerlike.harnesses.graph.regression import applied_test, bare_test, of_bare_output, regression_test
+from tzerlike.harnesses.graph.regression import applied_test, bare_test, of_bare_output, regression_test, step_test
 from tzerlike.harnesses.graph.sources import (
     constants_source,
     inputs_source,
@@ -225,7 +225,11 @@ def _shortest(
     message = finding.observation.message if raised else ""
 
     def written(text: str) -> str:
-        tests = (applied_test(finding, model, text), regression_test(finding, model, text, wrong))
+        tests = (
+            applied_test(finding, model, text),
+            step_test(finding, model, text),
+            regression_test(finding, model, text, wrong),
+        )
         return next(filter(None, (proved(executor, test, finding.case, raises=message) for test in tests)), "")
 
     bare = with_bare_output(source)
