@@ -13,7 +13,7 @@ from tests.models import case_of, observed
 from tzerlike.core.finding import Finding
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.stored import model_of
-from tzerlike.harnesses.graph.texts import refusal_script
+from tzerlike.harnesses.graph.refusal_texts import refusal_script, refusal_test
 from tzerlike.oracles.model_refusals import judge_refusals
 from tzerlike.oracles.models import judge_errors
 
@@ -25,7 +25,9 @@ def _wrong(row: str, shape: tuple[int, ...], broken: str, dtype: str = "float32"
 
 CLEAN = _wrong("exp", (3,), "input 0: dtype", dtype="int8")
 MEANT = _wrong("ceil", (3,), "input 0: dtype", dtype="int8")
-ACCEPTED = _wrong("split", (4,), "attribute indices_or_sections", indices_or_sections=3, axis=0)
+ACCEPTED = _wrong("squeeze", (3, 4), "attribute axis", axis=(0,))
+DOCUMENTED = _wrong("split", (4,), "attribute indices_or_sections", indices_or_sections=3, axis=0)
+LATE = _wrong("cumsum", (3,), "attribute axis", axis=99, exclusive=False)
 WORDLESS = _wrong("einsum:ij->ji", (4,), "input 0: rank", subscripts="ij->ji")
 
 
@@ -36,7 +38,7 @@ def _found(model: Model) -> Finding | None:
     return judge_refusals(case, seen)
 
 
-@pytest.mark.parametrize("model", [CLEAN, MEANT])
+@pytest.mark.parametrize("model", [CLEAN, MEANT, DOCUMENTED])
 def test_a_refusal_in_words_is_none_and_neither_is_what_can_be_meant(model: Model) -> None:
     assert _found(model) is None
 
@@ -44,7 +46,7 @@ def test_a_refusal_in_words_is_none_and_neither_is_what_can_be_meant(model: Mode
 def test_what_is_accepted_without_a_meaning_is_a_finding() -> None:
     found = _found(ACCEPTED)
     assert found is not None
-    assert found.parts == ("model-refusals", "split", "accepted", "attribute indices_or_sections")
+    assert found.parts == ("model-refusals", "squeeze", "accepted", "attribute axis")
 
 
 def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
@@ -61,3 +63,15 @@ def test_a_repro_takes_no_tzerlike(model: Model, status: int, tmp_path: Path) ->
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
     assert done.returncode == status, done.stderr
+
+
+@pytest.mark.parametrize("model", [ACCEPTED, WORDLESS, LATE])
+def test_a_regression_test_asks_for_a_refusal(model: Model, tmp_path: Path) -> None:
+    found = _found(model)
+    assert found is not None
+    test = refusal_test(found, model)
+    for text, status in ((test.text, 1), (test.cured, 0)):
+        (tmp_path / "test_it.py").write_text(text)
+        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
+        done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
+        assert done.returncode == status, done.stdout

@@ -10,7 +10,9 @@ from typing import Any
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.solve import recognise
 from tzerlike.graph.spec import OPERATOR_ROWS
+from tzerlike.graph.spec.domains import OneOf
 from tzerlike.graph.spec.language import ALL_DTYPES, Specification
+from tzerlike.graph.spec.terms import Term
 
 NUMBERS_TO_TRY = (-99, -1, 0, 1, 2, 99)
 CHANGES_TO_TRY = 8
@@ -35,14 +37,15 @@ def disrupted(
 ) -> Disrupted | None:
     """Change one thing about a call that `row` allows; None where a few changes leave what one of `forms` allows."""
     for _ in range(CHANGES_TO_TRY):
-        number = rng.randrange(len(types) + len(attributes)) if types or attributes else 0
+        names = [name for name, value in attributes.items() if not _takes_any(row, name, value)]
+        number = rng.randrange(len(types) + len(names)) if types or names else 0
         found = list(types)
         given = dict(attributes)
         if number < len(types):
             found[number], what = _other_type(rng, types[number])
             what = f"input {number}: {what}"
-        elif attributes:
-            name = list(attributes)[number - len(types)]
+        elif names:
+            name = names[number - len(types)]
             given[name] = _other_value(rng, attributes[name])
             what = f"attribute {name}"
         else:
@@ -88,6 +91,13 @@ def wrong_disruption(model: Model, rows: Mapping[str, Specification]) -> str:
 
 def _forms(row: Specification, rows: Mapping[str, Specification]) -> list[Specification]:
     return [form for form in rows.values() if form.operator == row.operator]
+
+
+def _takes_any(row: Specification, name: str, value: Any) -> bool:
+    """Whether an attribute is a number of which a row has examples: any other may be meant too."""
+    pattern, domains = row.attributes[name], {term.name: domain for term, domain in row.where.items()}
+    constrained = isinstance(pattern, Term) and not isinstance(domains.get(pattern.name), OneOf)
+    return isinstance(value, int | float) and not constrained
 
 
 def _other_type(rng: Random, kind: TensorType) -> tuple[TensorType, str]:

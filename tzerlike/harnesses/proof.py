@@ -116,7 +116,9 @@ def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
                 if name.startswith("test_"):
                     getattr(module, name)()
         channel.add_result({"passes": True})
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is that a test fails of
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is that a test fails of: pytest's own are no Exception
         channel.add_result({"raised": f"{type(error).__name__}: {error}"[:_MESSAGE]})
     signal.setitimer(signal.ITIMER_PROF, 0)
 

@@ -28,10 +28,15 @@ def judge_refusals(case: Case, observation: Observation) -> Finding | None:
 
 
 def account_of_refusal(found: Offence) -> Account:
+    accepted = found.where.startswith(_ACCEPTING)
     return Account(
-        headline=f"{found.pass_name} does not reject an invalid call cleanly ({found.rule})",
+        headline=f"{found.pass_name} does not reject an invalid call{'' if accepted else ' cleanly'} ({found.rule})",
         expected="An invalid call is rejected with an error that says what is wrong with it.",
         place=f"relax.op.{found.pass_name}",
-        actual="says:",
+        actual="accepts the call:" if accepted else "raises what does not say what is wrong with the call:",
         quoted=found.where,
     )
+
+
+_ACCEPTING = ("type inference gives", "a negative extent")
+"""How the child begins to say what is wrong with a call that is accepted (tzerlike.harnesses.graph.to_refuse)."""

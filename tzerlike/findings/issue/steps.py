@@ -45,7 +45,7 @@ def steps(subject: Subject) -> list[str]:
         lines += ["", "TVM cannot print the program."]
     elif not subject.script and not LOADS_JSON.search(subject.test):
         lines += ["", f"TVM cannot print the program; the attached {CASE_FILE} has it."]
-    elif subject.script and not pasted(subject.script):
+    elif subject.script and not pasted(subject.script) and not subject.test:
         lines += ["", "TVM cannot print the program. In the notation of tzerlike it is:", "", *fenced(subject.script)]
     elif not program_first(subject) and not says_program(subject) and pasted(subject.script):
         lines += ["", f"The program ({shorter} lines) is in the attached module.py."]

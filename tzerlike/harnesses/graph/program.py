@@ -120,7 +120,7 @@ def building_source(model: Model, *, alone: bool = False) -> str:
     if len(calls) < len(items):
         return ""
     names = [f"x{number}" for number in range(len(model.types()))]
-    lines = _inputs(model)
+    lines = inputs_of(model)
     taken, given = ", ".join(names[: len(model.sources)]), ", ".join(names[one] for one in model.outputs)
     lines += ["builder = relax.BlockBuilder()", f'with builder.function("main", [{taken}]):']
     lines += ["    with builder.dataflow():"]
@@ -133,8 +133,13 @@ def building_source(model: Model, *, alone: bool = False) -> str:
 
 def normalizing_source(model: Model) -> str:
     """Return statements that have TVM infer the type of the only call of a model."""
+    return "\n".join([*inputs_of(model), f"relax.BlockBuilder().normalize({call_of(model)})"])
+
+
+def call_of(model: Model) -> str:
+    """Return source of the only call of a model."""
     (vertex,) = model.vertices
-    return "\n".join([*_inputs(model), f"relax.BlockBuilder().normalize({_call(model, vertex, vertex.inputs)})"])
+    return _call(model, vertex, vertex.inputs)
 
 
 def _call(model: Model, vertex: Vertex, takes: Iterable[int]) -> str:
@@ -143,8 +148,8 @@ def _call(model: Model, vertex: Vertex, takes: Iterable[int]) -> str:
     return call_source(vertex, [f"x{number}" for number in takes], **symbolic)
 
 
-def _inputs(model: Model) -> list[str]:
-    """Statements that make what comes into a model, and the variables of its extents."""
+def inputs_of(model: Model) -> list[str]:
+    """Return statements that make what comes into a model, and the variables of its extents."""
     variables = [variable_name(place) for place in range(len(model.variables))]
     lines = [f'{name} = tirx.Var("{name}", "int64")' for name in variables]
     return lines + [

@@ -31,7 +31,14 @@ from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import LIFTED, ZERO, build_source, completed, step_source
 from tzerlike.harnesses.graph.program import normalizing_source
-from tzerlike.harnesses.graph.sources import constants_source, inputs_source, result_source, run_of, sources_source
+from tzerlike.harnesses.graph.sources import (
+    constants_source,
+    inputs_source,
+    result_source,
+    run_of,
+    sources_source,
+    target_source,
+)
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.script import nvrtc_source
 from tzerlike.passes.naming import short_name
@@ -246,11 +253,8 @@ def _plain_build(case: Case, passes: Sequence[PassSpec]) -> str:
     steps = _steps(passes)
     if case.config.options or case.config.disabled_passes or (steps and tuple(passes) != (LIFTED,)):
         return ""
-    options = target_options(case.target)
-    target = python_source(options["kind"] if set(options) == {"kind"} else options)
-    if not target.startswith('"'):
-        target = f"tvm.target.Target({target})"
-    return f"{steps}built = {build_source(case.passes, 'mod').replace('target', f'target={target}', 1)}\n"
+    build = build_source(case.passes, "mod").replace("target", f"target={target_source(case.target)}", 1)
+    return f"{steps}built = {build}\n"
 
 
 def _under(case: Case, passes: Sequence[PassSpec], last: str) -> str:

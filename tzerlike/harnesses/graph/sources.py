@@ -12,7 +12,8 @@ import numpy as np
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
-from tzerlike.findings.issue.literal import array_source, number_source
+from tzerlike.core.targets import target_options
+from tzerlike.findings.issue.literal import array_source, number_source, python_source
 from tzerlike.graph.importers import importer_in
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin
@@ -40,6 +41,14 @@ def run_of(finding: Finding, model: Model) -> tuple[int, int]:
     if GRADIENT in finding.case.passes:
         return 0, difference.parameter
     return divmod(difference.parameter, len(model.outputs))
+
+
+def target_source(target: str) -> str:
+    """Return source of a target as TVM's functions take it: its name alone where that says it all."""
+    options = target_options(target)
+    return (
+        python_source(options["kind"]) if set(options) == {"kind"} else f"tvm.target.Target({python_source(options)})"
+    )
 
 
 def result_source(case: Case, number: int, inputs: str) -> str:

@@ -17,7 +17,6 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.listing import PARSED_ONLY
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
-from tzerlike.graph.calls import call_source
 from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.graph.model import Model
 from tzerlike.graph.reference import ExpectedOutput
@@ -33,6 +32,7 @@ from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
 from tzerlike.harnesses.graph.program import ModelSource, in_short, source_program
+from tzerlike.harnesses.graph.refusal_texts import refusal_script, refusal_test
 from tzerlike.harnesses.graph.regression import applied_test, bare_test, of_bare_output, regression_test, step_test
 from tzerlike.harnesses.graph.sources import (
     constants_source,
@@ -82,34 +82,6 @@ limit()
 target = tvm.target.Target({target!r})
 module = {made}
 with target, tvm.transform.PassContext(opt_level={level}, config={options!r}, disabled_pass={disabled!r}):
-'''
-
-_REFUSAL = '''\
-"""{title}
-
-Exits non-zero where the call, wrong in one place ({what}), is not refused by an error that says why.
-"""
-
-import sys
-
-import tvm
-from tvm import relax
-
-{inputs}
-builder = relax.BlockBuilder()
-try:
-    with builder.function("main", [{taken}]):
-        with builder.dataflow():
-            result = builder.emit_output(builder.emit({call}))
-        builder.emit_func_output(result)
-    module = builder.finalize()
-    print(module.script())
-    relax.build(module, tvm.target.Target({target!r}))
-except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
-    print(f"refused: {{error}}")
-    sys.exit(0)
-print("TVM takes a call that is wrong")
-sys.exit(1)
 '''
 
 _BUILD = """\
@@ -184,7 +156,8 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         repro, shows = _tried(executor, finding, refusal_script(finding, model))
-        return Texts(f"{lines}\n", repro, alone=shows)
+        test = proved(executor, refusal_test(finding, model), finding.case)
+        return Texts(f"{lines}\n", repro, test, bool(test) or shows)
     program = source_of_program(finding, model)
     if program is None:
         return Texts(f"{lines}\n", replaying(finding.title))
@@ -247,23 +220,6 @@ def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
     if importer_in(case.passes):
         return imported_program(model, case, alone=importer_named(finding.observation.culprit) is not None)
     return source_program(model, alone=GRADIENT in case.passes)
-
-
-def refusal_script(finding: Finding, model: Model) -> str:
-    """Return a script of a call that is to be refused."""
-    (vertex,) = model.vertices
-    inputs = ", ".join(f"x{number}" for number in vertex.inputs)
-    return _REFUSAL.format(
-        title=quotable(finding.title),
-        what=quotable(vertex.broken),
-        inputs="".join(
-            f'x{number} = relax.Var("x{number}", relax.TensorType({list(one.type.shape)}, "{one.type.dtype}"))\n'
-            for number, one in enumerate(model.sources)
-        ),
-        call=call_source(vertex, [f"x{number}" for number in vertex.inputs]),
-        taken=inputs,
-        target=target_options(finding.case.target),
-    )
 
 
 def wrong_output(finding: Finding, model: Model) -> ExpectedOutput | None:
