@@ -14,7 +14,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.refusal_texts import refusal_script, refusal_test
-from tzerlike.oracles.model_refusals import judge_refusals
+from tzerlike.oracles.model_refusals import account_of_refusal, judge_refusals
 from tzerlike.oracles.models import judge_errors
 
 
@@ -53,6 +53,20 @@ def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
     found = _found(WORDLESS)
     assert found is not None
     assert found.parts[:3] == ("model-refusals", "einsum", "refused")
+
+
+@pytest.mark.parametrize(
+    "model, headline, actual",
+    [
+        (ACCEPTED, "squeeze accepts an invalid axis", "accepts the call:"),
+        (WORDLESS, "einsum does not reject an invalid rank of input 0 cleanly", "raises what does not say"),
+    ],
+)
+def test_a_report_says_what_became_of_the_call(model: Model, headline: str, actual: str) -> None:
+    found = _found(model)
+    assert found is not None
+    account = account_of_refusal(found.observation.offences[0])
+    assert account.headline == headline and account.actual.startswith(actual)
 
 
 @pytest.mark.parametrize("model, status", [(ACCEPTED, 1), (WORDLESS, 1), (CLEAN, 0)])

@@ -29,10 +29,13 @@ def judge_refusals(case: Case, observation: Observation) -> Finding | None:
 
 def account_of_refusal(found: Offence) -> Account:
     accepted = found.where.startswith(_ACCEPTING)
+    place, _, what = found.rule.removeprefix("attribute ").rpartition(": ")
+    invalid = f"an invalid {what} of {place}" if place else f"an invalid {what}"
+    name = found.pass_name
     return Account(
-        headline=f"{found.pass_name} does not reject an invalid call{'' if accepted else ' cleanly'} ({found.rule})",
+        headline=f"{name} accepts {invalid}" if accepted else f"{name} does not reject {invalid} cleanly",
         expected="An invalid call is rejected with an error that says what is wrong with it.",
-        place=f"relax.op.{found.pass_name}",
+        place=f"relax.op.{name}",
         actual="accepts the call:" if accepted else "raises what does not say what is wrong with the call:",
         quoted=found.where,
     )

@@ -502,6 +502,34 @@ def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, mess
     assert headline(told).startswith(f"[Bug][Relax] {words}")
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("one_hot(x, depth=1, axis=-2)", "one_hot with axis=-2: no"),
+        ("one_hot(x, depth=1, axis=0)", "one_hot: no"),
+        ("concat((x,), axis=None)", "concat with axis=None: no"),
+        ('take(x, y, axis=1, mode="clip")', 'take with mode="clip": no'),
+        ("nn.conv2d(x, y, padding=[1, 0, 1, 0])", "nn.conv2d with padding: no"),
+        ("nn.conv2d(x, y, padding=[1, 0], groups=2)", "nn.conv2d: no"),
+        ('full(R.shape([1]), x, dtype="int8")', "full: no"),
+        (
+            "grad.max_pool2d_backward(x, y, count_include_pad=True)",
+            "grad.max_pool2d_backward with count_include_pad: no",
+        ),
+    ],
+)
+def test_a_title_names_the_argument_that_matters(call: str, words: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.PASSES, "TypeError: no", "relax.P")
+    told = replace(
+        subject("ice-on-valid", seen),
+        case=Case("{}", harness="graph"),
+        script=f"def main(x):\n    return R.{call}\n",
+        original_lines=9,
+    )
+    assert headline(told) in (f"[Bug][Relax] P fails on {words}", f"[Bug][Relax] P on {words}")
+    assert " with " not in headline(replace(told, original_lines=0)), "what is not reduced may have any"
+
+
 def test_a_call_that_kills_while_it_is_made_is_named() -> None:
     seen = Observation(Exit.CRASH, Stage.LOAD, "SIGSEGV", signal=11)
     told = replace(

@@ -20,12 +20,13 @@ from tzerlike.findings.issue.oddities import (
     most_called,
     rare_names,
     symbolic_thread,
+    telling_argument,
     unusual_block,
     unusual_dtype,
 )
 from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.titles import title
+from tzerlike.findings.issue.titles import LONGEST, title
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
 from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients
@@ -111,6 +112,19 @@ def headline(subject: Subject) -> str:
     block = (_on_block(subject) or mixed_strides(subject.script)) if kind == "ice-on-valid" else ""
     if block and block not in named and _says_little(named, reason(seen.refusal)):
         return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)
+    return _with_argument(named, subject.script) if reduced else named
+
+
+def _with_argument(named: str, script: str) -> str:
+    """A title with the argument of the operator that it names, where there is one that matters, and room for it."""
+    for operator in called_operators(script):
+        argument = telling_argument(script, operator)
+        space, _, short = operator.rpartition(".")
+        name = rf"(?:{re.escape(space)}\.)?{re.escape(short)}"
+        named_as = re.search(rf"(?<= on ){name}\b|`{name}`|(?<=\(){name}(?=\))", named)
+        if argument and named_as is not None:
+            whole = f"{named[: named_as.end()]} with {argument}{named[named_as.end() :]}"
+            return whole if len(whole) <= LONGEST else named
     return named
 
 

@@ -139,3 +139,21 @@ def unusual_dtype(script: str) -> str:
     # Most conditions are of bool: alone it is another thing.
     found = dtypes if dtypes == {"bool"} else dtypes - _USUAL_DTYPES
     return found.pop() if len(found) == 1 else ""
+
+
+def telling_argument(script: str, operator: str) -> str:
+    """The one argument by name of a model's only call of an operator, as a title says it, of those that could be
+    smaller; "" where there are several."""
+    calls = re.findall(rf"R\.{re.escape(operator)}\((.*)\)", script)
+    given = _ARGUMENT.findall(calls[0]) if len(calls) == 1 else []
+    telling = [(name, value) for name, value in given if name not in _OF_TYPES and value not in ("0", "1")]
+    if len(telling) != 1:
+        return ""
+    name, value = telling[0]
+    return name if value == "True" or len(value) > _SHORT else f"{name}={value}"
+
+
+_ARGUMENT = re.compile(r"\b(\w+)=(\[[^\]]*\]|\"[^\"]*\"|[^,()\[\]]+)")
+_OF_TYPES = ("dtype", "out_dtype", "out_ty")
+_SHORT = 6
+"""Letters of a value that a title has room for."""
