@@ -215,14 +215,18 @@ EXCHANGES: Mapping[str, Callable[[Model, Surroundings], Model | None]] = {"excha
 """What makes models that can be imported; only where an oracle asks for that."""
 
 
+_WITH_OWN_VARIABLES = ("generate", "vary")
+"""Mutators that draw variables; what others make has those of the model, if it can."""
+
+
 def mutated(name: str, model: Model, around: Surroundings) -> Model | None:
     """Return what a mutator makes of a model; None for nothing, nothing new, and too much."""
     model = _generate(model, around) or model if model.disrupted else model
     found = {**MODEL_MUTATORS, **DISRUPTIVE, **LOSSES, **EXCHANGES}[name](model, around)
     if found is not None and found.disrupted:
         return found
-    if found is not None and not found.variables and name != "generate":
-        found = with_those_of(found, model, around.rows)
+    if found is not None and name not in _WITH_OWN_VARIABLES:
+        found = with_those_of(msgspec.structs.replace(found, variables=(), written=()), model, around.rows)
     if found is None or found == model or not 0 < len(found.vertices) <= MOST_VERTICES:
         return None
     return None if oversized(found) else found

@@ -34,6 +34,7 @@ from tzerlike.graph.smaller_values import calls_alone, on_other_values, roughnes
 from tzerlike.graph.sound import unsound
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.stored import operators_of, require_model
+from tzerlike.graph.symbols import wrong_symbols
 from tzerlike.graph.values import drawn_values
 
 MENU = Menu(list(ROWS.values()))
@@ -62,6 +63,23 @@ def test_what_a_mutator_makes_may_run(name: str) -> None:
             made += 1
             assert unsound(found, ROWS) == "", found
     assert made > 20
+
+
+def test_a_function_called_on_what_does_not_vary_like_its_arguments_is_still_a_model() -> None:
+    """What is made of a constant has the type of what is made of an input, and keeps it where that varies."""
+    calls = tuple(Vertex(row, takes, {}, (ROW,)) for row, takes in (("exp", (0,)), ("exp", (2,)), ("add", (3, 1))))
+    held = Model(
+        (Origin(ROW), Origin(ROW), Origin(ROW, "constant")),
+        calls,
+        (4, 5),
+        variables=((6, 7, 8),),
+        written=(VaryingExtent(6, (0,)),),
+    )
+    assert not wrong_symbols(held, ROWS)
+    made = [mutated("repeat", held, Surroundings(ROWS, MENU, Random(seed), lambda: held)) for seed in range(60)]
+    assert all(found is None or not wrong_symbols(found, ROWS) for found in made)
+    assert any(found is not None and found.variables for found in made)
+    assert any(found is not None and not found.variables for found in made)
 
 
 def test_models_do_not_grow_out_of_bounds() -> None:
