@@ -18,11 +18,14 @@ import pytest
 
 from tests.e2e.conftest import Command
 from tests.models import Drafted, called, case_of, disagreements, floats, observed
+from tests.puzzles.conftest import served
 from tzerlike.core.case import Case, ContextConfig, PassSpec
+from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import ARBITRARY, Ending, Ran, Results
+from tzerlike.coverage import NoCoverage
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.graph.evolve import MODEL_LIMITS
@@ -31,7 +34,7 @@ from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, read_model
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import COMPILED
+from tzerlike.graph.steps import COMPILED, in_tvms_words
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
@@ -51,11 +54,12 @@ from tzerlike.harnesses.graph.passes import (
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.regression import applied_test, regression_test, step_test
 from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
-from tzerlike.harnesses.proof import Regression
+from tzerlike.harnesses.proof import Regression, proved
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import account_of_form, judge_errors, judge_form, judge_results
 from tzerlike.processes.forked import each_in_child
+from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 
 
@@ -545,6 +549,26 @@ def test_where_each_call_is_right_the_planning_of_memory_is_tried(
     results = observed(case_of(_chain("tanh", 2))).results
     assert results is not None
     assert (results.guilty, results.rule) == (("StaticPlanBlockMemory", "") if planned else ("", "errors-grow"))
+
+
+@pytest.mark.parametrize("name", WITH_ARGUMENTS)
+def test_reports_call_a_pass_with_arguments_as_tvm_does(name: str) -> None:
+    found = re.search(r"(\w+)\(", WITH_ARGUMENTS[name][1])
+    assert found is not None
+    assert in_tvms_words(name.removeprefix("relax.")) == found[1]
+
+
+def test_a_test_fails_of_its_last_statement_alone() -> None:
+    """A pass that needs a target is no test of what it changes where there is none."""
+    row = next(row for name, row in ROWS.items() if name.startswith("call_tir:"))
+    model = random_model(Random(0), 1, Menu([row]), MODEL_LIMITS)
+    case = case_of(model, "relax.ApplyDefaultSchedule")
+    offence = Offence(Check.IMMUTABILITY, case.passes[0].name, "its input as it was", "")
+    finding = Finding("invalid-ir", ("immutability",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
+    with served(Lane.prepare(0, NoCoverage(), HARNESS.run_case, HARNESS.jobs), Limits()) as executor:
+        test = applied_test(finding, model, script_of_model(model))
+        assert test.text and proved(executor, test, case) == ""
+        assert proved(executor, replace(test, until=""), case), "it fails, but not of what it is about"
 
 
 def test_the_zero_pipeline_is_tvms() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tzerlike.core.case import PassSpec
 from tzerlike.core.results import GRADIENT_OF, IMPORT_OF
@@ -31,6 +33,28 @@ def noted_as(step: PassSpec) -> str:
     """Return what findings call a step."""
     importer = importer_in([step])
     return step.name if importer is None else importer.name
+
+
+CALLED_IN_TVM: Mapping[str, str] = MappingProxyType(
+    {
+        "ConvertLayoutOfNothing": "ConvertLayout",
+        "ConvertLayoutToChannelsLast": "ConvertLayout",
+        "ConvertLayoutOfConvolutions": "ConvertLayout",
+        "FuseOpsByPatterns": "FuseOpsByPattern",
+        "FuseOpsByChains": "FuseOpsByPattern",
+    }
+)
+"""Passes with arguments that have a name of our own in sequences and signatures, and TVM's."""
+
+READ_BACK: Mapping[str, str] = MappingProxyType({"ThroughText": "TVMScript", "ThroughJson": "JSON"})
+"""Steps that write a module and read it, and as what."""
+
+_OWN_NAME = re.compile(rf"\b(?:{'|'.join(CALLED_IN_TVM)})\b")
+
+
+def in_tvms_words(text: str) -> str:
+    """Return a text with TVM's names of passes in the place of ours."""
+    return _OWN_NAME.sub(lambda name: CALLED_IN_TVM[name[0]], text)
 
 
 def blames_gradients(guilty: str) -> bool:

@@ -35,14 +35,18 @@ _MEMORIES = (LAYOUTS[0], LAYOUTS[-1])
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A test, "" where there is none. `cured` is the same one with a stand-in for what a mended TVM does: it passes."""
+    """A test, "" where there is none. `cured` is the same one with a stand-in for what a mended TVM does: it passes.
+
+    So does `until`, the test without the statement that is to fail, where that may not be the only one.
+    """
 
     text: str = ""
     cured: str = ""
+    until: str = ""
 
 
 def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes = b"", raises: str = "") -> str:
-    """Return the text of a test if it fails, with fresh memory as it comes and filled, and its cured stand-in passes,
+    """Return the text of a test if it fails, with fresh memory as it comes and filled, and what is to pass passes,
     each once in a child; else "".
 
     `archive` is the contents of inputs.npz, which lies next to the test, as case.json does; `raises` is the message of
@@ -53,7 +57,8 @@ def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes 
     with _beside_files(executor, case, archive) as tried:
         outcomes = [tried(test.text, layout) for layout in _MEMORIES]
         failed = all(one.fails_of(raises) for one in outcomes)
-        return test.text if failed and tried(test.cured, LAYOUTS[0]).passes else ""
+        others = filter(None, (test.cured, test.until))
+        return test.text if failed and all(tried(one, LAYOUTS[0]).passes for one in others) else ""
 
 
 def fails(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> bool:

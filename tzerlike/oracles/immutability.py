@@ -37,5 +37,5 @@ def account_of_changed_input(found: Offence) -> Account:
         headline=f"{short_name(found.pass_name)} modifies its input module in place",
         expected="A pass returns a new module, and does not modify its input while there are other references to it.",
         place=found.pass_name,
-        actual=f"modifies its input in place: {_CHANGED.get(found.where, found.where)}.",
+        actual=f"modifies its input in place: {_CHANGED.get(found.where or CHANGED_SOMEHOW, found.where)}.",
     )

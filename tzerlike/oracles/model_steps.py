@@ -12,7 +12,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import READS_BACK, Observation, Offence
-from tzerlike.graph.steps import COMPILED
+from tzerlike.graph.steps import COMPILED, READ_BACK
 from tzerlike.oracles.models import wrong_results
 from tzerlike.oracles.protocol import Account
 from tzerlike.passes.naming import short_name
@@ -59,9 +59,8 @@ def account_of_signature(found: Offence) -> Account:
 
 def account_of_text(found: Offence) -> Account:
     return Account(
-        headline=f"A Relax module changes when it is written and read ({short_name(found.pass_name)})",
+        headline=f"A Relax module changes when it is written and read as {READ_BACK[short_name(found.pass_name)]}",
         expected="A module that is written with its metadata is read back unchanged.",
-        place=found.pass_name,
-        actual="gives a module that is not structurally equal to the original; the first difference is",
+        actual="The module that is read is not structurally equal to the original; the first difference is",
         quoted=found.where,
     )

@@ -16,7 +16,7 @@ from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, me
 from tzerlike.core.refused import nameless
 from tzerlike.core.results import GRADIENT_OF, Results
 from tzerlike.graph.importers import importer_named
-from tzerlike.graph.steps import COMPILED, RAISES, blames_gradients, blames_import
+from tzerlike.graph.steps import COMPILED, RAISES, READ_BACK, blames_gradients, blames_import
 from tzerlike.oracles.inconsistency import manner
 from tzerlike.oracles.internal_error import of_error
 from tzerlike.oracles.protocol import Account
@@ -137,9 +137,11 @@ def judge_form(case: Case, observation: Observation) -> Finding | None:
 
 
 def called(name: str) -> str:
-    """Return what people call a pass, or the import of a model."""
-    importer = importer_named(name)
-    return short_name(name) if importer is None else importer.function
+    """Return what people call a pass, the import of a model, or writing and reading one."""
+    if importer := importer_named(name):
+        return importer.function
+    short = short_name(name)
+    return f"{READ_BACK[short]} round trip" if short in READ_BACK else short
 
 
 def account_of_form(found: Offence) -> Account:

@@ -29,7 +29,7 @@ from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.titles import LONGEST, title
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
-from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients
+from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients, in_tvms_words
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.models import called
@@ -51,6 +51,10 @@ def _at_work(subject: Subject) -> str:
 
 def headline(subject: Subject) -> str:
     """Return the title of the issue: what is wrong and where, in one line."""
+    return in_tvms_words(_headline(subject))
+
+
+def _headline(subject: Subject) -> str:
     seen, kind, account = subject.seen, subject.finding.kind, account_for(subject)
     place = account.place or _at_work(subject) or working_step(subject)
     of_gradient = seen.origin is not None and blames_gradients(seen.origin.pass_name)

@@ -33,9 +33,10 @@ from tzerlike.findings.issue.steps import steps
 from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, OPERATORS_SHOWN, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.graph.importers import importer_in, importer_named
-from tzerlike.graph.steps import WRONG_SHAPE, blames_gradients
+from tzerlike.graph.steps import READ_BACK, WRONG_SHAPE, blames_gradients, in_tvms_words
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
+from tzerlike.passes.naming import short_name
 from tzerlike.systems.refusal import lacks_memory
 from tzerlike.tir.witness.verdict import WitnessWord
 
@@ -80,7 +81,7 @@ def report(subject: Subject) -> str:
         triage(labels(subject, account_for(subject).place)),
         [found_by(subject.environment, subject.finding.signature, subject.runs, subject.same, takes(subject))],
     ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return in_tvms_words("\n\n".join("\n".join(part) for part in parts) + "\n")
 
 
 def _target(subject: Subject) -> str:
@@ -94,6 +95,8 @@ def _expected(subject: Subject) -> str:
     kind = subject.finding.kind
     if expected := account_for(subject).expected:
         return expected
+    if text := READ_BACK.get(short_name(subject.seen.pass_name)):
+        return f"A module that is written as {text} is read back."
     if kind == "ice-on-valid":
         does = "imports the model" if importer_named(subject.seen.pass_name) else "compiles the program"
         return f"TVM {does}: {_why_valid(subject)}."
@@ -344,6 +347,8 @@ def _place(subject: Subject) -> str:
         return code(place)
     if importer := importer_named(seen.pass_name):
         return code(f"{importer.module}.{importer.function}")
+    if text := READ_BACK.get(short_name(seen.pass_name)):
+        return f"Reading the module back from {text}"
     if seen.pass_name:
         where = "before the default pipeline" if seen.stage is Stage.PASSES else "in the default pipeline"
         if seen.stage is Stage.BUILD_BASELINE:

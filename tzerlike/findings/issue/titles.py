@@ -10,7 +10,7 @@ LONGEST = 80
 _ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
 
 _ALWAYS = (
-    (r"does not compile: error: ", "does not compile: "),
+    (r"(does not compile|round trip fails): error: ", r"\1: "),
     (r'ir\.Op\(.*?name="([^"]+)".*?support_level=\d+\)', r"\1"),
     (r" as (?:ir|I)\.Range\b.* conflicts.*", " conflicts"),
     (r"(\w+)( fails)?: \1 ", r"\1\2: "),

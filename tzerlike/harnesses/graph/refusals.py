@@ -25,6 +25,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         r"Data type \S+ not supported for \w+ op": "tests for infinities and NaN in a dtype that has them",
         r"Attribute FPrimalGradient has not been registered": "gradients of what has no rule for them",
         r"without registering corresponding gradient function": "gradients of functions of tensor IR",
+        r"relax\.op\.grad\.(start|end)_checkpoint should be a Var": "checkpoints of constants",
         r"only support one dataflow block": "gradients of models with branches",
         r"R\.grad\.(avg|max)_pool2d_backward\(.*\bdilation=\[(?!1, 1\])": "gradients of windows with gaps, as TVM logs",
     }

@@ -114,7 +114,7 @@ def regression_test(finding: Finding, model: Model, script: str, expected: Expec
 
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
-        programs = script, _right_program(case, count, script)
+        programs = script, _right_program(case, count, script), script
         return Regression(
             *(
                 written(start, _under(case, case.passes[:count], way), program=program)
@@ -172,7 +172,7 @@ def applied_test(finding: Finding, model: Model, script: str) -> Regression:
         return Regression()
     if finding.kind == "invalid-ir":
         count, ways = _breach(case, finding.observation.offences[0])
-        steps, programs = _steps(case.passes[:count]), (script, _right_program(case, count, script))
+        steps, programs = _steps(case.passes[:count]), (script, _right_program(case, count, script), script)
         tests = (_applied(finding, model, script, steps + way, one) for way, one in zip(ways, programs, strict=True))
         return Regression(*tests)
     steps = _steps(case.passes)
@@ -218,13 +218,14 @@ def _right_program(case: Case, count: int, script: str) -> str:
     return _other_program(case) if importer_in(case.passes[count : count + 1]) else script
 
 
-def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str]]:
-    """The place of the pass that does what it may not, and statements that show it; then those without the pass."""
+def _breach(case: Case, offence: Offence) -> tuple[int, tuple[str, str, str]]:
+    """The place of the pass that does what it may not, and statements that show it; then those without the pass, and
+    those without a look at what it does."""
     count = [noted_as(spec) for spec in case.passes].index(offence.pass_name)
     last, wrong = step_source(case.passes[count], "mod"), BREACHES[offence.check].format(after="mod")
     held = "before = mod\n" * ("before" in wrong) + "hashed = tvm_ffi.structural_hash(mod)\n" * ("hashed" in wrong)
     asked = "relax.analysis.well_formed(mod)" if offence.check == ILL_FORMED else f"assert {_denied(wrong)}"
-    return count, (f"{held}{last}{asked}\n", f"{held}{asked}\n")
+    return count, (f"{held}{last}{asked}\n", f"{held}{asked}\n", f"{held}{last}")
 
 
 def _steps(passes: Sequence[PassSpec]) -> str:
