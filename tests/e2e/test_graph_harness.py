@@ -40,6 +40,7 @@ from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import building
+from tzerlike.harnesses.graph.failing import without_idle_passes
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
     NOT_DRAWN,
@@ -51,7 +52,7 @@ from tzerlike.harnesses.graph.passes import (
     made_pass,
     step_source,
 )
-from tzerlike.harnesses.graph.program import script_of_model
+from tzerlike.harnesses.graph.program import script_of_model, source_program
 from tzerlike.harnesses.graph.regression import applied_test, regression_test, step_test
 from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
 from tzerlike.harnesses.proof import Regression, proved
@@ -389,6 +390,17 @@ def test_a_pass_behind_options_is_tested_in_a_build() -> None:
     built = replace(alone, observation=Observation(Exit.CRASH, Stage.BUILD))
     assert applied_test(alone, SQUEEZED, script_of_model(SQUEEZED)).text
     assert not applied_test(built, SQUEEZED, script_of_model(SQUEEZED)).text
+
+
+def test_a_pass_that_a_failure_does_without_is_in_no_test() -> None:
+    names = ("relax.Gradient", "relax.CanonicalizeBindings", "relax.MergeCompositeFunctions")
+    model = called("exp", floats())
+    case = case_of(model, *names)
+    seen = Observation(Exit.REJECTED, Stage.PASSES, "", "MergeCompositeFunctions")
+    program = source_program(model, alone=True)
+    assert program is not None
+    left = without_idle_passes(Finding("ice-on-valid", ("any",), case, seen), model, program.source)
+    assert [spec.name for spec in left.case.passes] == [names[0], names[2]]
 
 
 def test_the_test_of_a_pass_that_fails_on_any_program_is_cured_without_it() -> None:

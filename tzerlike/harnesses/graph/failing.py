@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from tzerlike.findings.issue.layout import cut
 from tzerlike.findings.issue.messages import MESSAGE_LINES, quotable
 from tzerlike.graph.model import Model
 from tzerlike.graph.relax import relax_accepts, relax_objection
-from tzerlike.graph.steps import GRADIENT
+from tzerlike.graph.steps import GRADIENT, leading
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
 from tzerlike.harnesses.graph.passes import LIFTED, completed, made_pass
 from tzerlike.processes.forked import in_child
@@ -34,8 +35,24 @@ def shortest_source(finding: Finding, model: Model, source: str) -> str:
     shortest, died = in_child(lambda: with_fewer_lines(source, lambda text: _failure(finding, model, text)))
     if died:
         # Of a text that fails otherwise: each is tried in a child of its own then.
-        shortest = with_fewer_lines(source, lambda text: in_child(lambda: _failure(finding, model, text))[0] or "")
+        shortest = with_fewer_lines(source, lambda text: _in_words(finding, model, text))
     return shortest or source
+
+
+def without_idle_passes(finding: Finding, model: Model, source: str) -> Finding:
+    """Return a finding with no pass that TVM fails the same without on the module of a source, of those behind what
+    makes the program: a pass may have put it into a form that the source has anyway."""
+    wanted = _in_words(finding, model, source)
+    for spec in finding.case.passes[len(leading(finding.case.passes)) :]:
+        passes = tuple(one for one in finding.case.passes if one is not spec)
+        fewer = replace(finding, case=replace(finding.case, passes=passes))
+        if wanted and _in_words(fewer, model, source) == wanted:
+            finding = fewer
+    return finding
+
+
+def _in_words(finding: Finding, model: Model, source: str) -> str:
+    return in_child(lambda: _failure(finding, model, source))[0] or ""
 
 
 def _failure(finding: Finding, model: Model, source: str) -> str:

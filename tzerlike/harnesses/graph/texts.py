@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from tzerlike.graph.steps import GRADIENT, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
-from tzerlike.harnesses.graph.failing import shortest_source
+from tzerlike.harnesses.graph.failing import shortest_source, without_idle_passes
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
 from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
@@ -168,15 +169,11 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
         # Nothing of it is tried: a child has less than the limit of its test.
         test = regression_test(finding, model, program.source, wrong).text
         return Texts(f"{lines}\n\n{program.shown}\n", script, test)
-    short, test, bare = _shortest(executor, finding, model, program.source, wrong)
-    scripts = [script]
-    if short != program.source:
-        own = repro_script(finding, model, short, limits, wrong)
-        scripts = [of_bare_output(own) if bare else own, script]
-    repro, shows = _tried(executor, finding, *scripts)
-    shown = program.shown if short == program.source else short
+    short = _shortest(executor, finding, model, program.source, wrong, limits)
+    repro, shows = _tried(executor, finding, *filter(None, (short.repro, script)))
+    shown = program.shown if short.source == program.source else short.source
     notes = variants_shown(executor, finding, model, judge)
-    return Texts(f"{lines}\n\n{shown}\n", repro, test, bool(test) or shows, notes)
+    return Texts(f"{lines}\n\n{shown}\n", repro, short.test, bool(short.test) or shows, notes)
 
 
 def _tried(executor: ForkExecutor, finding: Finding, *scripts: str) -> tuple[str, bool]:
@@ -190,28 +187,39 @@ def _tried(executor: ForkExecutor, finding: Finding, *scripts: str) -> tuple[str
     return scripts[-1] if any(failed) else replaying(finding.title), False
 
 
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """A source with its regression test, and a script where that is not the one of the whole source."""
+
+    source: str
+    test: str
+    repro: str = ""
+
+
 def _shortest(
-    executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None
-) -> tuple[str, str, bool]:
-    """The shortest source whose regression test is proved, the test, and whether its output is not in a tuple."""
+    executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None, limits: Limits
+) -> _Short:
+    """The shortest source whose regression test is proved."""
     raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
     message = finding.observation.message if raised else ""
 
-    def written(text: str) -> str:
+    def written(found: Finding, text: str) -> str:
         tests = (
-            applied_test(finding, model, text),
-            step_test(finding, model, text),
-            regression_test(finding, model, text, wrong),
+            applied_test(found, model, text),
+            step_test(found, model, text),
+            regression_test(found, model, text, wrong),
         )
         return next(filter(None, (proved(executor, test, finding.case, raises=message) for test in tests)), "")
 
     bare = with_bare_output(source)
     if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
-        return bare, test, True
+        return _Short(bare, test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
     shortest = shortest_source(finding, model, source)
-    if shortest != source and (test := written(shortest)):
-        return shortest, test, False
-    return source, written(source), False
+    if shortest != source:
+        plainer = without_idle_passes(finding, model, shortest)
+        if test := written(plainer, shortest):
+            return _Short(shortest, test, repro_script(plainer, model, shortest, limits, wrong))
+    return _Short(source, written(finding, source))
 
 
 def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
