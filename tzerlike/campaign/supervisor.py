@@ -22,6 +22,7 @@ from tzerlike.campaign.state import WorkerState, read_state
 from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
+from tzerlike.core.observation import Exit
 from tzerlike.core.storage import TEMPORARY, NoSpace, write_atomic, write_json, write_new
 from tzerlike.coverage.focus import Focus, write_focus
 from tzerlike.oracles import loads_for, make_oracles
@@ -462,5 +463,7 @@ def _without_seeds(stats: Mapping[str, Any]) -> UserError:
     """What to say where no seed could be compiled, or none is left in, and there is nothing to mutate."""
     if not stats["exits"]:
         return UserError("there is nothing to mutate: no seeds, and no corpus; leave out `--seeds none`")
-    exits = ", ".join(f"{count} {name}" for name, count in Counter(stats["exits"]).most_common(3))
+    # Second looks, at smaller cases, are counted among them.
+    of_cases = Counter({name: count for name, count in stats["exits"].items() if name in set(Exit)})
+    exits = ", ".join(f"{count} {name}" for name, count in of_cases.most_common(3))
     return UserError(f"no seed compiles here, so there is nothing to mutate: {exits}; try one with `tzerlike run FILE`")

@@ -26,7 +26,7 @@ from tzerlike.findings.issue.oddities import (
 )
 from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
 from tzerlike.findings.issue.subject import Subject
-from tzerlike.findings.issue.titles import LONGEST, title
+from tzerlike.findings.issue.titles import TITLE_LENGTH, title
 from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
 from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients, in_tvms_words
@@ -128,7 +128,7 @@ def _with_argument(named: str, script: str) -> str:
         named_as = re.search(rf"(?<= on ){name}\b|`{name}`|(?<=\(){name}(?=\))", named)
         if argument and named_as is not None:
             whole = f"{named[: named_as.end()]} with {argument}{named[named_as.end() :]}"
-            return whole if len(whole) <= LONGEST else named
+            return whole if len(whole) <= TITLE_LENGTH else named
     return named
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LONGEST = 80
+TITLE_LENGTH = 80
 """Characters of an issue's title, with what all have in front."""
 
 _ADDRESS = re.compile(r"\(0x[0-9a-f]{6,}\)")
@@ -151,26 +151,26 @@ def title(label: str, text: str, instead: str = "") -> str:
         whole = re.sub(pattern, shorter, whole)
     whole = whole.rstrip(":. ")
     for pattern, shorter in _SHORTER:
-        if len(whole) <= LONGEST:
+        if len(whole) <= TITLE_LENGTH:
             return whole
         whole = re.sub(pattern, shorter, whole).rstrip(":. ")
-    if len(whole) <= LONGEST:
+    if len(whole) <= TITLE_LENGTH:
         return whole
     said = whole.find(": ", whole.find("] ")) + 2
     condition = whole.startswith("check ", said)
     for pattern in () if condition else _ENDS:
         places = [match.start() for match in re.finditer(pattern, whole)]
-        good = [place for place in places if place <= LONGEST and place - said >= _TELLING and said > 1]
+        good = [place for place in places if place <= TITLE_LENGTH and place - said >= _TELLING and said > 1]
         good = [place for place in good if whole[:place].count("(") == whole[:place].count(")")]
         good = [place for place in good if not DANGLES.search(whole[:place].rstrip(" ,;:."))]
         if good:
             return whole[: good[-1]].rstrip(" ,;:.")
     inner = re.sub(r" fails a check in (?:\w+::)*(\w+)$", r" fails in \1", instead)
     for other in (f"[Bug][{label}] {words}" for words in (instead, inner, re.sub(r" in \S+$", "", instead))):
-        if instead and len(other) <= LONGEST:
+        if instead and len(other) <= TITLE_LENGTH:
             return other
-    head = whole[: said - 2] if 1 < said <= LONGEST + 2 else ""
-    return _ended(head or whole[:LONGEST].rpartition(" ")[0].rstrip(" ,;:(."))
+    head = whole[: said - 2] if 1 < said <= TITLE_LENGTH + 2 else ""
+    return _ended(head or whole[:TITLE_LENGTH].rpartition(" ")[0].rstrip(" ,;:(."))
 
 
 def _ended(head: str) -> str:
