@@ -500,6 +500,13 @@ def test_a_pass_that_changes_what_comes_out_is_named(monkeypatch: pytest.MonkeyP
     assert found.parts == ("model-types", "Planted")
 
 
+def test_of_what_a_pass_leaves_the_worst_is_reported() -> None:
+    worse, bad = (Offence(check, "relax.P", "a rule", "") for check in (ILL_FORMED, Check.SIGNATURES))
+    seen = Observation(Exit.OK, Stage.DONE, offences=(worse, bad))
+    assert judge_signatures(case_of(RIGHT), seen) is None
+    assert judge_signatures(case_of(RIGHT), replace(seen, offences=(bad,))) is not None
+
+
 def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def planted(module: Any) -> Any:
         module["main"] = _module(OTHER)["main"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import READS_BACK, Observation, Offence
+from tzerlike.core.observation import ILL_FORMED, READS_BACK, Observation, Offence
 from tzerlike.graph.steps import COMPILED, READ_BACK
 from tzerlike.oracles.models import wrong_results
 from tzerlike.oracles.protocol import Account
@@ -19,8 +19,14 @@ from tzerlike.passes.naming import short_name
 
 
 def judge_signatures(case: Case, observation: Observation) -> Finding | None:
-    """Return the invalid-ir finding of the first pass after which `main` has another type."""
-    return _breach("model-types", Check.SIGNATURES, case, observation)
+    """Return the invalid-ir finding of the first pass after which `main` has another type, in a module that is still
+    well-formed: what is worse is a finding of its own."""
+    found = _breach("model-types", Check.SIGNATURES, case, observation)
+    if found is None:
+        return None
+    (offence,) = found.observation.offences
+    ill_formed = {one.pass_name for one in observation.offences if one.check == ILL_FORMED}
+    return None if offence.pass_name in ill_formed else found
 
 
 def judge_texts(case: Case, observation: Observation) -> Finding | None:
