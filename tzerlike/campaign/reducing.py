@@ -23,7 +23,7 @@ from tzerlike.core.shrink import Shrinking, Task, last_that
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisect_by, has_culprit
-from tzerlike.findings.bundle_tier import tier_of
+from tzerlike.findings.bundle_tier import tier_with_reduced
 from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
@@ -345,8 +345,7 @@ class Reductions:
 
 def _tier_by_now(path: Path) -> int:
     """The tier of a bundle, or that of its reduced program where that is the better one."""
-    reduced = reduced_in(path)
-    return tier_of(read_record(path), *(() if reduced is None else (read_record(reduced),)))
+    return tier_with_reduced(path, read_record(path))
 
 
 def _turn(one: ToReduce) -> tuple[bool, bool, bool]:

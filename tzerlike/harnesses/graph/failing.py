@@ -42,8 +42,9 @@ def shortest_source(finding: Finding, model: Model, source: str) -> str:
 def without_idle_passes(finding: Finding, model: Model, source: str) -> Finding:
     """Return a finding with no pass that TVM fails the same without on the module of a source, of those behind what
     makes the program: a pass may have put it into a form that the source has anyway."""
-    wanted = _in_words(finding, model, source)
-    for spec in finding.case.passes[len(leading(finding.case.passes)) :]:
+    own = finding.case.passes[len(leading(finding.case.passes)) :]
+    wanted = _in_words(finding, model, source) if own else ""
+    for spec in own:
         passes = tuple(one for one in finding.case.passes if one is not spec)
         fewer = replace(finding, case=replace(finding.case, passes=passes))
         if wanted and _in_words(fewer, model, source) == wanted:

@@ -20,11 +20,10 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.core.schema import Seconds, Text
 from tzerlike.core.untrusted import is_directory, read_json
-from tzerlike.findings.bundle_tier import tier_of
+from tzerlike.findings.bundle_tier import tier_with_reduced
 from tzerlike.findings.bundles.bisection import Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import read_record
 from tzerlike.findings.cases import harness_of, read_case
-from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.reporting.triage.cause import Cause, cause_of, named_by
 
 
@@ -195,7 +194,7 @@ def _sighting(path: Path, moments: Mapping[str, float]) -> Sighting:
         first_seen=moment,
         runs=record.confirmed.runs,
         same=record.confirmed.same,
-        tier=tier_of(record, *map(read_record, filter(None, [reduced_in(path)]))),
+        tier=tier_with_reduced(path, record),
         apart=record.apart,
     )
 
