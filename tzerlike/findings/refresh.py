@@ -20,7 +20,7 @@ from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.listing import inputs_text
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.subject import CHANGED, Guilt, Subject
+from tzerlike.findings.issue.subject import CHANGED, PASS_SHOWN, Guilt, Subject, as_shown
 from tzerlike.findings.reduction.place import reduced_in
 from tzerlike.oracles.ill_typed import wrong_in_words
 from tzerlike.passes.naming import short_name
@@ -58,7 +58,7 @@ def _subject(path: Path) -> Subject:
     test, memcheck = best / TEST_FILE, path / SANITIZER_REPORT
     return Subject(
         finding=bundle.signed,
-        case=bundle.stored.case,
+        case=as_shown(bundle.stored.case, bundle.environment),
         seen=bundle.observation,
         runs=bundle.confirmed.runs,
         same=bundle.confirmed.same,
@@ -104,7 +104,7 @@ def _guilt(record: Record, reduced: bool, bundle: Bundle) -> Guilt | None:
     ):
         return None
     what = told or bisection.what + bisection.where * (not _shown_by_both(bundle))
-    if not bisection.of(bundle.stored.case.id, reduced=reduced):
+    if PASS_SHOWN in bundle.environment or not bisection.of(bundle.stored.case.id, reduced=reduced):
         return Guilt(bisection.guilty, what)
     detail = next((line.strip() for line in bisection.detail.splitlines() if line.strip()), "")
     rule, _, place = detail.partition(": ")

@@ -24,7 +24,7 @@ from tzerlike.findings.cases import read_case
 from tzerlike.findings.issue.listing import inputs_text
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.subject import Subject
+from tzerlike.findings.issue.subject import Subject, as_shown
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.protocol import Probe
 from tzerlike.systems.optional import LEVELS
@@ -106,7 +106,7 @@ def write_bundle(
     }
     subject = Subject(
         finding,
-        stored.case,
+        as_shown(stored.case, environment),
         finding.observation,
         confirmation.runs,
         confirmation.same,

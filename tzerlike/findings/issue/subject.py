@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -31,6 +31,15 @@ DTYPES_SHOWN = "dtypes"
 
 OPERATORS_SHOWN = "operators"
 """The key with the operators that show it in the place of the one that a model calls."""
+
+PASS_SHOWN = "pass"
+"""The key with the place of the pass that the texts of a model take alone, on what that is given in its sequence."""
+
+
+def as_shown(case: Case, held: Mapping[str, Any]) -> Case:
+    """Return a case with the passes that its texts take; `held` is what its bundle has in its environment."""
+    place = held.get(PASS_SHOWN)
+    return replace(case, passes=case.passes[place : place + 1]) if isinstance(place, int) else case
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from tzerlike.core.case import PassSpec
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import ILL_FORMED, Stage
+from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence, Stage
 from tzerlike.findings.issue.layout import cut
 from tzerlike.findings.issue.messages import MESSAGE_LINES, quotable
 from tzerlike.graph.model import Model
-from tzerlike.graph.relax import relax_accepts, relax_objection
-from tzerlike.graph.steps import GRADIENT, leading
+from tzerlike.graph.relax import relax_accepts
+from tzerlike.graph.steps import GRADIENT, leading, noted_as
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
+from tzerlike.harnesses.graph.offences import ALL_CHECKS, PassJudge
 from tzerlike.harnesses.graph.passes import LIFTED, completed, made_pass
 from tzerlike.processes.forked import in_child
 from tzerlike.systems import tvm_api, tvm_build, tvm_passes
@@ -25,18 +26,33 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 def shortest_source(finding: Finding, model: Model, source: str) -> str:
     """Return source of a module on which TVM fails as on that of a model, in the same words, with fewer lines.
 
-    The source as it is where it fails otherwise than by an exception, or by leaving an ill-formed module.
+    The source as it is where it fails otherwise than in a pass, or in code generation by an exception.
     """
-    seen = finding.observation
-    raises = finding.kind == "ice-on-valid" and seen.stage in (Stage.PASSES, Stage.BUILD)
-    breaks = finding.kind == "invalid-ir" and seen.offences[0].check == ILL_FORMED
-    if not (raises or breaks) or any(one.kind == "constant" for one in model.sources) or "@I.ir_module" not in source:
+    if (
+        not fails_on_source(finding)
+        or any(one.kind == "constant" for one in model.sources)
+        or "@I.ir_module" not in source
+    ):
         return source
-    shortest, died = in_child(lambda: with_fewer_lines(source, lambda text: _failure(finding, model, text)))
-    if died:
-        # Of a text that fails otherwise: each is tried in a child of its own then.
-        shortest = with_fewer_lines(source, lambda text: _in_words(finding, model, text))
-    return shortest or source
+    return searched(finding, model, partial(with_fewer_lines, source)) or source
+
+
+def fails_on_source(finding: Finding) -> bool:
+    """Whether what is wrong is seen without running what is built: an exception, a death in a pass, or what that
+    leaves."""
+    stage = finding.observation.stage
+    raises = finding.kind == "ice-on-valid" and stage in (Stage.PASSES, Stage.BUILD)
+    return raises or finding.kind == "invalid-ir" or (finding.kind == "crash" and stage is Stage.PASSES)
+
+
+def searched(finding: Finding, model: Model, search: Callable[[Callable[[str], str]], str]) -> str:
+    """Return the source that a search comes to, which asks for sources how TVM fails on them."""
+    if finding.kind != "crash":
+        found, died = in_child(lambda: search(lambda text: _failure(finding, model, text)))
+        if not died:
+            return found or ""
+    # Each is tried in a child of its own where one of them kills it.
+    return search(lambda text: _in_words(finding, model, text))
 
 
 def without_idle_passes(finding: Finding, model: Model, source: str) -> Finding:
@@ -53,7 +69,8 @@ def without_idle_passes(finding: Finding, model: Model, source: str) -> Finding:
 
 
 def _in_words(finding: Finding, model: Model, source: str) -> str:
-    return in_child(lambda: _failure(finding, model, source))[0] or ""
+    found, died = in_child(lambda: _failure(finding, model, source))
+    return f"signal {died}" if finding.kind == "crash" and died == finding.observation.signal else found or ""
 
 
 def _failure(finding: Finding, model: Model, source: str) -> str:
@@ -78,14 +95,31 @@ def _run(finding: Finding, model: Model, module: Any) -> str:
     stage, failed = finding.observation.stage, ""
     steps = completed(finding.case.passes, model) if stage is Stage.BUILD else finding.case.passes
     try:
-        passed = _passed(finding, steps, module)
         if finding.kind == "invalid-ir":
-            failed = "" if relax_accepts(passed) else relax_objection(passed)
-        elif stage is Stage.BUILD:
+            return _breach(finding, module)
+        passed = _passed(finding, steps, module)
+        if stage is Stage.BUILD:
             _build(finding, passed)
     except CompilerRefused as refusal:
         failed = refusal.message
     return cut(quotable(failed), MESSAGE_LINES) if failed and _compiles(finding, module) else ""
+
+
+def _breach(finding: Finding, module: Any) -> str:
+    """What the pass of a finding does to a module that it may not; "" where that is not what it is said to do."""
+    passes, wanted = finding.case.passes, finding.observation.offences[0]
+    place = [noted_as(spec) for spec in passes].index(wanted.pass_name)
+    module = _passed(finding, passes[:place], module)
+    judge = PassJudge(passes[place], module, ALL_CHECKS)
+    found = next(judge.offences(_passed(finding, passes[place : place + 1], module)), None)
+    if found is None or found.check != wanted.check:
+        return ""
+    return words_of(found)
+
+
+def words_of(offence: Offence) -> str:
+    """Return what is said of an offence, whatever else is in the module."""
+    return offence.where if offence.check in (ILL_FORMED, READS_BACK) else offence.rule
 
 
 def _passed(finding: Finding, passes: Sequence[PassSpec], module: Any) -> Any:

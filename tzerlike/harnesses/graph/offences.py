@@ -25,6 +25,9 @@ BREACHES = MappingProxyType(
 )
 """Source of what is true of a breach, by its check: `before` went into a step, and had the structural hash `hashed`."""
 
+ALL_CHECKS = Effort(frozenset({Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
+"""Everything that there is to look at."""
+
 
 class PassJudge:
     """Looks at a module before and after a step of a sequence."""

@@ -58,7 +58,7 @@ def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
     if found is None:
         return ModelSource(calls, f"{_IMPORTS}{calls}") if calls else None
     script, reads, built, stored = json.loads(found)
-    script = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("# from ")).strip()
+    script = _bare(script)
     if reads:
         return ModelSource(script, script)
     if built:
@@ -80,6 +80,17 @@ def in_short(program: ModelSource) -> ModelSource:
 
     shorter = in_child(look)[0] or program.source
     return ModelSource(shorter, shorter)
+
+
+def reprinted(script: str) -> str:
+    """Return TVMScript as TVM prints it, without what its parser puts there by itself."""
+    text = _bare(in_child(lambda: tvm_api.script_of(tvm_api.parse_script(script)))[0] or script)
+    return in_short(ModelSource(text, text)).source
+
+
+def _bare(script: str) -> str:
+    """A script without the comments that TVM prints in front."""
+    return "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("# from ")).strip()
 
 
 def _reads_as(text: str, script: str) -> bool:

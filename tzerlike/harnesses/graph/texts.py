@@ -16,6 +16,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.listing import PARSED_ONLY
+from tzerlike.findings.issue.subject import OPERATORS_SHOWN, PASS_SHOWN
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.importers import importer_in, importer_named
@@ -29,6 +30,7 @@ from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
 from tzerlike.harnesses.graph.failing import shortest_source, without_idle_passes
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
+from tzerlike.harnesses.graph.given import NO_MODEL, given_to_failing
 from tzerlike.harnesses.graph.imported_program import imported_program
 from tzerlike.harnesses.graph.offences import BREACHES
 from tzerlike.harnesses.graph.passes import build_source, completed, step_source
@@ -173,6 +175,9 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     repro, shows = _tried(executor, finding, *filter(None, (short.repro, script)))
     shown = program.shown if short.source == program.source else short.source
     notes = variants_shown(executor, finding, model, judge)
+    if short.place is not None:
+        # Other operators would be in the place of one that is not shown.
+        notes = {**notes, PASS_SHOWN: short.place, OPERATORS_SHOWN: []}
     return Texts(f"{lines}\n\n{shown}\n", repro, short.test, bool(short.test) or shows, notes)
 
 
@@ -189,11 +194,13 @@ def _tried(executor: ForkExecutor, finding: Finding, *scripts: str) -> tuple[str
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """A source with its regression test, and a script where that is not the one of the whole source."""
+    """A source with its regression test, and a script where that is not the one of the whole source; the place of the
+    pass that these take alone, where it is of what that is given."""
 
     source: str
     test: str
     repro: str = ""
+    place: int | None = None
 
 
 def _shortest(
@@ -203,7 +210,7 @@ def _shortest(
     raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
     message = finding.observation.message if raised else ""
 
-    def written(found: Finding, text: str) -> str:
+    def written(found: Finding, text: str, model: Model = model) -> str:
         tests = (
             applied_test(found, model, text),
             step_test(found, model, text),
@@ -214,6 +221,11 @@ def _shortest(
     bare = with_bare_output(source)
     if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
         return _Short(bare, test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
+    if given := given_to_failing(finding, model):
+        text = shortest_source(given.finding, NO_MODEL, given.source)
+        longer = len(text.splitlines()) - len(source.splitlines())
+        if longer <= given.place and (test := written(given.finding, text, NO_MODEL)):
+            return _Short(text, test, repro_script(given.finding, NO_MODEL, text, limits, None), given.place)
     shortest = shortest_source(finding, model, source)
     if shortest != source:
         plainer = without_idle_passes(finding, model, shortest)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.case import Case
-from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import Stage
 from tzerlike.core.results import Ran
 from tzerlike.execution.diagnosis.walk import Change, Walk
@@ -17,7 +16,7 @@ from tzerlike.graph.model import Model
 from tzerlike.graph.steps import leading, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.harnesses.graph.building import Building, expected_runs, ran
-from tzerlike.harnesses.graph.offences import PassJudge
+from tzerlike.harnesses.graph.offences import ALL_CHECKS, PassJudge
 from tzerlike.processes.channel import Channel
 from tzerlike.systems import tvm_build, tvm_passes
 from tzerlike.systems.program_diff import program_diff
@@ -25,8 +24,6 @@ from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 WALK = "walk-model"
 """What the job is called."""
-
-_EFFORT = Effort(frozenset({Check.TYPES, Check.SIGNATURES, Check.IMMUTABILITY}))
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ def walk_model(item: Mapping[str, Any], channel: Channel, seconds: float) -> Non
     case = Case.from_json(item["case"])
     channel.enter_stage(Stage.PASSES)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    model, building = model_of(case.ir), Building(case, channel, _EFFORT)
+    model, building = model_of(case.ir), Building(case, channel, ALL_CHECKS)
     walk = _stepped(building, model, channel, item["stop"]) or _built(building, model, channel)
     signal.setitimer(signal.ITIMER_PROF, 0)
     channel.add_result({"walk": walk.to_json()})
@@ -64,7 +61,7 @@ def _stepped(building: Building, model: Model, channel: Channel, stop: int | Non
             if index == stop:
                 return _Step(index, noted_as(spec), module, module).walk(count, Change.NONE, "")
             channel.add_result({"at": index, "name": noted_as(spec)})
-            judge = PassJudge(spec, module, _EFFORT)
+            judge = PassJudge(spec, module, ALL_CHECKS)
             try:
                 after = ask_compiler(partial(building.step(spec), module))
                 found = ask_compiler(lambda judge=judge, after=after: [*judge.offences(after)])  # type: ignore[misc]
