@@ -39,8 +39,7 @@ from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import with_those_of
 from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
-from tzerlike.harnesses.graph import building
-from tzerlike.harnesses.graph.failing import without_idle_passes
+from tzerlike.harnesses.graph import building, failing
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.passes import (
     NOT_DRAWN,
@@ -399,7 +398,7 @@ def test_a_pass_that_a_failure_does_without_is_in_no_test() -> None:
     seen = Observation(Exit.REJECTED, Stage.PASSES, "", "MergeCompositeFunctions")
     program = source_program(model, alone=True)
     assert program is not None
-    left = without_idle_passes(Finding("ice-on-valid", ("any",), case, seen), model, program.source)
+    left = failing.without_idle_passes(Finding("ice-on-valid", ("any",), case, seen), model, program.source)
     assert [spec.name for spec in left.case.passes] == [names[0], names[2]]
 
 
@@ -515,6 +514,22 @@ def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch)
     case = _plant(monkeypatch, planted)
     (found,) = judge_immutability(case, observed(case))
     assert found.parts == ("immutability", "Planted")
+
+
+def test_lines_go_without_which_a_pass_changes_the_type_of_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no other finding of the pass is taken for it, nor what is left without it."""
+    monkeypatch.setattr(failing, "made_pass", lambda spec: lambda module: _module(OTHER))
+    case = case_of(RIGHT, "relax.Planted")
+    offence = Offence(Check.SIGNATURES, "relax.Planted", "the type of main", "one is another")
+    finding = Finding("invalid-ir", ("types",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
+    script = script_of_model(RIGHT)
+    found = failing.shortest_source(finding, RIGHT, script)
+    assert "dataflow" in script and "dataflow" not in found and "R.add" not in found
+    assert failing.without_idle_passes(finding, RIGHT, found).case.passes == case.passes
+    other = replace(
+        finding, observation=Observation(Exit.OK, Stage.DONE, offences=(replace(offence, check=ILL_FORMED),))
+    )
+    assert failing.shortest_source(other, RIGHT, script) == script
 
 
 @pytest.mark.parametrize("step", ROUND_TRIPS)

@@ -108,7 +108,9 @@ def _run(finding: Finding, model: Model, module: Any) -> str:
 def _breach(finding: Finding, module: Any) -> str:
     """What the pass of a finding does to a module that it may not; "" where that is not what it is said to do."""
     passes, wanted = finding.case.passes, finding.observation.offences[0]
-    place = [noted_as(spec) for spec in passes].index(wanted.pass_name)
+    place = next((place for place, spec in enumerate(passes) if noted_as(spec) == wanted.pass_name), None)
+    if place is None:
+        return ""
     module = _passed(finding, passes[:place], module)
     judge = PassJudge(passes[place], module, ALL_CHECKS)
     found = next(judge.offences(_passed(finding, passes[place : place + 1], module)), None)
