@@ -34,6 +34,17 @@ def virtual_thread(number: int = 0) -> object:
     return tirx.PrimFunc(func.params, body, func.ret_type, func.attrs)
 
 
+def test_a_thread_of_another_dtype_than_its_loop_is_no_fault_of_the_text() -> None:
+    """No schedule makes one: it takes nodes that are put together by hand."""
+    for dtype in ("int32", "int64"):
+        thread = tirx.IterVar(None, tirx.Var("j", dtype), 1, "vthread.x")
+        kind = tirx.ForKind.THREAD_BINDING
+        loop = tirx.For(tirx.Var("i", "int32"), 0, 1, kind, tirx.Evaluate(0), thread_binding=thread)
+        fault = round_trip(module_of(tirx.PrimFunc([], loop)))
+        assert (fault is None) == (dtype == "int32")
+        assert fault is None or not reportable(fault)
+
+
 def test_only_what_tvmscript_does_not_mean_to_do_is_reportable() -> None:
     fault = round_trip(module_of(virtual_thread()))
     assert fault is not None
