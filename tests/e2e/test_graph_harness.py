@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -41,6 +42,7 @@ from tzerlike.graph.valid import prepared
 from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import building, failing
 from tzerlike.harnesses.graph.harness import HARNESS
+from tzerlike.harnesses.graph.makers import BuildCase, maker_of_failure
 from tzerlike.harnesses.graph.passes import (
     NOT_DRAWN,
     PLAINER,
@@ -196,6 +198,27 @@ def test_the_pass_is_named_that_made_what_a_later_one_fails_on() -> None:
     assert (seen.pass_name, seen.culprit) == ("FuseTIRInner", "FuseOps")
 
     assert observed(case_of(REFUSED)).origin is None
+
+
+def test_a_variable_that_is_used_before_its_definition_is_a_stray_one() -> None:
+    """The analysis of TVM refuses it: that is no fault of ours."""
+    tirx = tvm_api.tirx
+    i = tirx.Var("i", "int32")
+    loop = tirx.For(i, 0, 2, tirx.ForKind.SERIAL, tirx.Evaluate(i))
+    straying = tvm_api.module_of(tirx.PrimFunc([], tirx.SeqStmt([tirx.Evaluate(i), loop])))
+    sound = tvm_api.module_of(tirx.PrimFunc([], loop))
+
+    def build(module: Any) -> BuildCase:
+        def run(case: Case, instruments: Sequence[Any]) -> None:
+            with tvm_passes.pass_context(ContextConfig(), instruments):
+                tirx.transform.AnnotateEntryFunc()(module)
+
+        return run
+
+    case = case_of(RIGHT)
+    assert maker_of_failure(case, "Later", build(sound)) is None
+    found = maker_of_failure(case, "Later", build(straying))
+    assert found is not None and found.rule == "well-formed"
 
 
 def test_a_right_model_is_no_finding() -> None:

@@ -12,7 +12,7 @@ from tzerlike.core.observation import NOT_KEPT, Offence
 from tzerlike.graph.relax import relax_accepts
 from tzerlike.passes.naming import short_name
 from tzerlike.systems import tvm_api
-from tzerlike.systems.refusal import CompilerRefused
+from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 
 _relax, _tirx = tvm_api.part("relax"), tvm_api.part("tirx")
 
@@ -67,8 +67,12 @@ def _wrong(module: Any) -> str:
 
 
 def _strays(function: Any) -> bool:
-    """Whether a function of tensor IR uses a variable that neither its parameters nor their shapes give."""
-    found = _tirx.analysis.undefined_vars(function.body, tvm_api.given_variables(function))
+    """Whether a function of tensor IR uses a variable that neither its parameters nor their shapes give, or before its
+    definition, which the analysis refuses."""
+    try:
+        found = ask_compiler(lambda: _tirx.analysis.undefined_vars(function.body, tvm_api.given_variables(function)))
+    except CompilerRefused:
+        return True
     return bool(found) and not {*map(str, found)} <= _axes(function.body)
 
 
