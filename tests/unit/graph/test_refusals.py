@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.models import called, floats
@@ -26,6 +27,13 @@ def test_a_reason_in_words_is_a_refusal(message: str) -> None:
 
 def test_a_failed_check_is_an_error() -> None:
     assert label_of("InternalError: Check failed: (n == 1) is false: ", EMPTY) is Label.INTERNAL_ERROR
+
+
+def test_a_reason_that_is_about_extents_is_one_where_they_vary() -> None:
+    message = "InternalError: Check failed: (dim_imm) is false: Can only handle constant size stack allocation for now"
+    varying = msgspec.structs.replace(called("exp", floats(3)), variables=((3, 2, 4),))
+    assert label_of(message, varying) is Label.DOCUMENTED_REFUSAL
+    assert label_of(message, called("exp", floats(3))) is Label.INTERNAL_ERROR
 
 
 def test_of_an_operator_without_a_lowering_no_build_ends_well() -> None:

@@ -35,6 +35,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 WORDS_ON_EXTENTS: Mapping[str, str] = MappingProxyType(
     {
         r"(?i)(must be|expect\w*)\b.{0,40}\bconstant": "an extent that has to be a number",
+        r"Can only handle constant size stack allocation for now": "memory of a GPU's thread of an extent that varies",
         r"only supports Tensor that has ShapeExpr shape": "no code for shapes that are not inferred",
         _NO_CODE: "no code for any extents",
     }
