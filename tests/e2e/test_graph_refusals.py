@@ -27,6 +27,23 @@ CLEAN = _wrong("exp", (3,), "input 0: dtype", dtype="int8")
 MEANT = _wrong("ceil", (3,), "input 0: dtype", dtype="int8")
 ACCEPTED = _wrong("squeeze", (3, 4), "attribute axis", axis=(0,))
 DOCUMENTED = _wrong("split", (4,), "attribute indices_or_sections", indices_or_sections=3, axis=0)
+_WINDOWS = [TensorType(shape, "float32") for shape in ((1, 1, 2, 2, 2), (1, 1, 1, 1, 1), (1, 1, 2, 2, 3))]
+_LAYOUTS = {"data_layout": "NCDHW", "kernel_layout": "IODHW"}
+_STEPS = {"strides": (1, 1, 1), "dilation": (1, 1, 1), "output_padding": (0, 0, 0), "groups": 1}
+WIDER = Model(
+    tuple(map(Origin, _WINDOWS[:2])),
+    (
+        Vertex(
+            "nn.conv3d_transpose",
+            (0, 1),
+            {**_LAYOUTS, **_STEPS, "padding": (0, 0, 0, 0, 0, -1)},
+            tuple(_WINDOWS[2:]),
+            broken="attribute padding",
+        ),
+    ),
+    (2,),
+)
+UNBUILT = _wrong("square", (3,), "input 0: dtype", dtype="bool")
 LATE = _wrong("cumsum", (3,), "attribute axis", axis=99, exclusive=False)
 WORDLESS = _wrong("einsum:ij->ji", (4,), "input 0: rank", subscripts="ij->ji")
 
@@ -38,7 +55,7 @@ def _found(model: Model) -> Finding | None:
     return judge_refusals(case, seen)
 
 
-@pytest.mark.parametrize("model", [CLEAN, MEANT, DOCUMENTED])
+@pytest.mark.parametrize("model", [CLEAN, MEANT, DOCUMENTED, WIDER, UNBUILT])
 def test_a_refusal_in_words_is_none_and_neither_is_what_can_be_meant(model: Model) -> None:
     assert _found(model) is None
 

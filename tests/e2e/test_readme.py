@@ -60,7 +60,7 @@ def called(path: Path) -> list[tuple[str, list[str]]]:
         if language not in ("", "console", "sh"):
             continue
         prompts = block.startswith("$ ")
-        for line in block.splitlines():
+        for line in re.sub(r"\\\n *", "", block).splitlines():
             if line.startswith("$ ") or (not prompts and PROGRAM.match(line)):
                 found.append((line.split("  #")[0].strip(), []))
             elif prompts:
@@ -98,6 +98,8 @@ def test_a_block_in_another_language_hides_no_command(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```toml\n[known]\n```\n\n```\n$ tzerlike doctor\nok\n```\n\n    python scripts/speed.py\n")
     assert called(page) == [("$ tzerlike doctor", ["ok"]), ("python scripts/speed.py", [])]
+    page.write_text("```\npython a.py x \\\n    y\n```\n")
+    assert called(page) == [("python a.py x y", [])], "a line goes on behind a backslash"
 
 
 def test_no_test_of_a_command_is_named_in_vain() -> None:

@@ -25,6 +25,9 @@ _IMPOSSIBLE = re.compile(r"axis \S+ is out of bounds|axis to squeeze out|could n
 """What NumPy says of a call that cannot be meant. Other errors are of the values that were drawn, or of lists of other
 lengths, which TVM takes for several of one number."""
 
+_MEANT = ("dtype", "padding", "pad_width")
+"""What may be another than a row has: a padding that is negative leaves out what lies there, as TVM computes it."""
+
 _DOCUMENTED = frozenset({("topk", "attribute k")})
 """What TVM takes by its documentation where NumPy computes another thing: all elements, where `k` is less than 1."""
 
@@ -39,13 +42,13 @@ def without_words(message: str) -> str:
 def accepted_wrongly(model: Model, module: Any) -> str:
     """Say what is wrong with what type inference gives a call that breaks its row; "" where it can be meant.
 
-    Another dtype than the row has may be meant, as may be what NumPy computes in the same shape.
+    What NumPy computes in the same shape may be meant, too.
     """
     (vertex,) = model.vertices
     shapes = shapes_of(module[tvm_api.ENTRY].ret_ty)
     if any(extent is not None and extent < 0 for shape in shapes for extent in shape or ()):
         return f"a negative extent in {_shapes(shapes)}"
-    if vertex.broken.endswith("dtype") or (vertex.operator, vertex.broken) in _DOCUMENTED:
+    if vertex.broken.endswith(_MEANT) or (vertex.operator, vertex.broken) in _DOCUMENTED:
         return ""
     try:
         with np.errstate(all="ignore"):
