@@ -125,3 +125,9 @@ def test_nothing_is_left_where_nothing_fails() -> None:
 def test_functions_that_others_can_call_are_sliced_the_entry_last() -> None:
     assert public_functions(MODULE) == ["main_adjoint", "main"]
     assert public_functions("") == []
+
+
+def test_a_text_that_is_no_python_has_nothing_to_slice() -> None:
+    unread = MODULE.replace("lv1", "lambda")
+    assert public_functions(unread) == []
+    assert sliced_module(unread, "main_adjoint", lambda text: "fails") == ""

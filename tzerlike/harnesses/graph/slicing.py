@@ -101,7 +101,9 @@ class _Module:
     def of(cls, source: str, entry: str) -> _Module | None:
         """Return the pieces of a source; None where it has too many, or none."""
         tree, functions = _pieces(source)
-        own = functions.pop(entry)
+        own = functions.pop(entry, None)
+        if own is None:
+            return None
         functions.pop(_MAIN, None)
         found = list(_statements(own.body, in_dataflow=False))
         fixed = tuple(one.node for one in found if one.declares)
@@ -146,8 +148,11 @@ class _Module:
 
 
 def _pieces(source: str) -> tuple[ast.Module, dict[str, ast.FunctionDef]]:
-    """A source with its class, and the functions in that by name."""
-    tree = ast.parse(source)
+    """A source with its class, and the functions in that by name; none where it is no Python, as names may make it."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return ast.Module([], []), {}
     inside = next((one.body for one in tree.body if isinstance(one, ast.ClassDef)), [])
     return tree, {one.name: one for one in inside if isinstance(one, ast.FunctionDef)}
 
