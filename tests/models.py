@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection, Results
 from tzerlike.graph.model import Attribute, Model, Origin, TensorType, Vertex, model_text
+from tzerlike.graph.relax import relax_module
 from tzerlike.graph.solve import output_types, recognise
 from tzerlike.graph.spec import ROWS
+from tzerlike.graph.valid import prepared
+from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph import running
 from tzerlike.harnesses.graph.blame import with_blame
 from tzerlike.harnesses.graph.building import Building
@@ -116,3 +121,39 @@ def called(row: str, *sources: Origin, outputs: Sequence[int] = (0,), **attribut
     first = draft.call("negative", 0) if sources and sources[0].type.dtype == "float32" else 0
     made = draft.call(row, first, *range(1, len(sources)), **attributes)
     return draft.model(*(made + number for number in outputs))
+
+
+def one_call(row: str, dtype: str, inputs: tuple[tuple[int, ...], ...], **attributes: Any) -> Model:
+    """A model of one call; its result is of the type of its first input."""
+    kinds = [TensorType(shape, dtype) for shape in inputs]
+    vertex = Vertex(row, tuple(range(len(inputs))), attributes, (kinds[0],))
+    return Model(tuple(Origin(kind, seed=n) for n, kind in enumerate(kinds)), (vertex,), (len(inputs),))
+
+
+INACCURATE = one_call("nn.rms_norm", "float64", ((4, 6), (6,)), axes=(-1,), epsilon=1e-05)
+REFUSED = one_call("atan", "float16", ((3,),))
+RIGHT = one_call("add", "float32", ((3,), (3,)))
+CONSTANT = Model(
+    (msgspec.structs.replace(RIGHT.sources[0], kind="constant"), RIGHT.sources[1]), RIGHT.vertices, RIGHT.outputs
+)
+SQUEEZED = Model(
+    (Origin(TensorType((1, 1), "float16")),),
+    (Vertex("squeeze", (0,), {"axis": (-2, -1)}, (TensorType((), "float16"),)),),
+    (1,),
+)
+OTHER = one_call("exp", "float64", ((3,),))
+
+
+def behind_log(*shape: int) -> Model:
+    """What is inaccurate, of values that have to be searched for."""
+    kinds = [TensorType(shape, "float64"), TensorType(shape[-1:], "float64")]
+    vertices = (
+        Vertex("log", (0,), {}, (kinds[0],)),
+        msgspec.structs.replace(INACCURATE.vertices[0], inputs=(2, 1), outputs=(kinds[0],)),
+    )
+    return prepared(Model(tuple(map(Origin, kinds)), vertices, (3,)), ROWS, 0)
+
+
+def drawn_module(model: Model) -> Any:
+    """A model as Relax, its constants as drawn."""
+    return relax_module(model, lambda origin: drawn_values(origin, 0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,35 +11,40 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
 
 from tests.e2e.conftest import Command
-from tests.models import Drafted, called, case_of, disagreements, floats, observed
-from tests.puzzles.conftest import served
+from tests.models import (
+    CONSTANT,
+    INACCURATE,
+    OTHER,
+    REFUSED,
+    RIGHT,
+    Drafted,
+    behind_log,
+    called,
+    case_of,
+    disagreements,
+    drawn_module,
+    floats,
+    observed,
+    one_call,
+)
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.effort import Check
-from tzerlike.core.finding import Finding
-from tzerlike.core.limits import Limits
 from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
 from tzerlike.core.results import ARBITRARY, Ending, Ran, Results
-from tzerlike.coverage import NoCoverage
-from tzerlike.execution.executor import ForkExecutor
-from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, read_model
-from tzerlike.graph.relax import relax_module
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import COMPILED, in_tvms_words
-from tzerlike.graph.stored import model_of
+from tzerlike.graph.steps import COMPILED
 from tzerlike.graph.symbols import with_those_of
-from tzerlike.graph.valid import prepared
-from tzerlike.graph.values import drawn_values
-from tzerlike.harnesses.graph import building, failing
+from tzerlike.harnesses.graph import building
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.makers import BuildCase, maker_of_failure
 from tzerlike.harnesses.graph.passes import (
@@ -53,31 +57,11 @@ from tzerlike.harnesses.graph.passes import (
     made_pass,
     step_source,
 )
-from tzerlike.harnesses.graph.program import script_of_model, source_program
-from tzerlike.harnesses.graph.regression import applied_test, regression_test, step_test
-from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
-from tzerlike.harnesses.proof import Regression, proved
 from tzerlike.oracles.immutability import judge_immutability
 from tzerlike.oracles.model_steps import judge_modes, judge_signatures, judge_texts
 from tzerlike.oracles.models import account_of_form, judge_errors, judge_form, judge_results
 from tzerlike.processes.forked import each_in_child
-from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api, tvm_build, tvm_passes
-
-
-def _call(row: str, dtype: str, inputs: tuple[tuple[int, ...], ...], **attributes: Any) -> Model:
-    """A model of one call; its result is of the type of its first input."""
-    kinds = [TensorType(shape, dtype) for shape in inputs]
-    vertex = Vertex(row, tuple(range(len(inputs))), attributes, (kinds[0],))
-    return Model(tuple(Origin(kind, seed=n) for n, kind in enumerate(kinds)), (vertex,), (len(inputs),))
-
-
-INACCURATE = _call("nn.rms_norm", "float64", ((4, 6), (6,)), axes=(-1,), epsilon=1e-05)
-REFUSED = _call("atan", "float16", ((3,),))
-RIGHT = _call("add", "float32", ((3,), (3,)))
-CONSTANT = Model(
-    (msgspec.structs.replace(RIGHT.sources[0], kind="constant"), RIGHT.sources[1]), RIGHT.vertices, RIGHT.outputs
-)
 
 
 def test_an_input_is_plainer_than_a_constant() -> None:
@@ -143,7 +127,7 @@ def test_a_model_that_tvm_says_it_does_not_support_is_no_finding() -> None:
 
 
 def test_an_operator_that_tvm_has_no_code_for_is_no_finding() -> None:
-    case = case_of(_call("ewise_fma", "float32", ((3,), (3,), (3,))))
+    case = case_of(one_call("ewise_fma", "float32", ((3,), (3,), (3,))))
     seen = observed(case)
     assert "cannot emit this Relax operator" in seen.message
     assert (seen.rejection and seen.rejection.label) == "documented-refusal"
@@ -230,13 +214,13 @@ def test_a_right_model_is_no_finding() -> None:
 
 def test_a_model_that_folds_to_constants_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tvm.runtime.Executable.jit", lambda self: pytest.fail("it is compiled"))
-    case = case_of(_call("zeros_like", "float32", ((2, 3),)), "relax.FoldConstant")
+    case = case_of(one_call("zeros_like", "float32", ((2, 3),)), "relax.FoldConstant")
     seen = observed(case)
     assert str(seen.results and seen.results.optimised) == "agrees"
 
 
 def test_a_pass_that_swaps_operands_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
-    swapped = _call("subtract", "float32", ((3,), (3,)))
+    swapped = one_call("subtract", "float32", ((3,), (3,)))
     relax = tvm_api.part("relax")
 
     @relax.expr_functor.mutator
@@ -282,110 +266,12 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
     assert judge_errors(case, seen) is None
 
 
-def _finding(kind: str, case: Case) -> Finding:
-    seen = observed(case)
-    offences = (Offence(ILL_FORMED, case.passes[0].name, "well-formed", ""),) if kind == "invalid-ir" else ()
-    return Finding(kind, (kind,), case, replace(seen, offences=offences))
-
-
-def _written(finding: Finding) -> tuple[str, Regression]:
-    """The repro and the regression test of a finding."""
-    model, limits = model_of(finding.case.ir), Limits()
-    script, wrong = script_of_model(model), wrong_output(finding, model)
-    return repro_script(finding, model, script, limits, wrong), regression_test(finding, model, script, wrong)
-
-
-@pytest.mark.parametrize("found, status", [(INACCURATE, 1), pytest.param(RIGHT, 0, marks=pytest.mark.long)])
-def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) -> None:
-    """What is right is written down under the finding of what is wrong."""
-    finding = replace(_finding("wrong-code", case_of(INACCURATE)), case=case_of(found))
-    (tmp_path / "repro.py").write_text(_written(finding)[0])
-    run = [sys.executable, "-I", str(tmp_path / "repro.py")]
-    assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
-
-
-def test_a_build_that_takes_a_target_alone_is_one_line() -> None:
-    plain = _finding("ice-on-valid", case_of(REFUSED))
-    zero = 'tvm.target.Target({"kind": "llvm", "opt-level": 0})'
-    assert f"\n    built = relax.build(Module, target={zero})\n" in _written(plain)[1].text
-    usual = replace(plain, case=replace(plain.case, target="llvm"))
-    text = _written(usual)[1].text
-    assert '\n    built = relax.build(Module, target="llvm")\n' in text and "mod = " not in text
-    lifted = replace(plain, case=replace(plain.case, config=ContextConfig(options=(("tirx.disable_assert", True),))))
-    assert "\n    mod = Module\n" in _written(lifted)[1].text, "options take a context"
-
-
-def test_a_regression_test_knows_the_variables_of_a_signature(tmp_path: Path) -> None:
-    """What is right passes it, written down under the finding of an error."""
-    kind = TensorType((5, 2), "float32")
-    least = Vertex("min:all", (0,), {"axis": None, "keepdims": False}, (TensorType((), "float32"),))
-    model = Model((Origin(kind),), (least,), (1,), variables=((5, 7, 3),))
-    varying = msgspec.structs.replace(model, written=(VaryingExtent(5, (0,)),))
-    text = _written(_finding("ice-on-valid", case_of(varying)))[1].text
-    assert "TypeVar(" in text
-    (tmp_path / "test_it.py").write_text(text)
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
-    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
-
-
-def _behind_log(*shape: int) -> Model:
-    """What is inaccurate, of values that have to be searched for."""
-    kinds = [TensorType(shape, "float64"), TensorType(shape[-1:], "float64")]
-    vertices = (
-        Vertex("log", (0,), {}, (kinds[0],)),
-        msgspec.structs.replace(INACCURATE.vertices[0], inputs=(2, 1), outputs=(kinds[0],)),
-    )
-    return prepared(Model(tuple(map(Origin, kinds)), vertices, (3,)), ROWS, 0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("shape", [(4, 6), (12, 6)])
-def test_values_that_are_searched_for_are_judged_on_and_written_down(shape: tuple[int, ...], tmp_path: Path) -> None:
-    model = _behind_log(*shape)
-    drawn = observed(case_of(msgspec.structs.replace(model, searched=False)))
-    assert model.searched and drawn.results == Results("unknown", "no-meaning")
-    finding = _finding("wrong-code", case_of(model))
-    script, test = _written(finding)
-    assert judge_results(finding.case, finding.observation) is not None
-    for name, text, status in (("repro", script, 1), ("fails", test.text, 1), ("cured", test.cured, 0)):
-        (tmp_path / f"{name}.py").write_text(text)
-        run = [sys.executable, "-I", str(tmp_path / f"{name}.py")]
-        assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status, name
-
-
 def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() -> None:
-    case = case_of(_behind_log(4, 6))
+    case = case_of(behind_log(4, 6))
     made = {name: [read_model(attempt().ir) for attempt in reducer(case)] for name, reducer in HARNESS.reducers.items()}
     assert [one.searched for one in made.pop("drawn-values")] == [False]
     kept = [one for models in made.values() for one in models]
     assert kept and all(one.searched for one in kept)
-
-
-SQUEEZED = Model(
-    (Origin(TensorType((1, 1), "float16")),),
-    (Vertex("squeeze", (0,), {"axis": (-2, -1)}, (TensorType((), "float16"),)),),
-    (1,),
-)
-
-
-def test_a_request_for_more_memory_than_there_is_is_an_exception_like_others(tmp_path: Path) -> None:
-    case = case_of(SQUEEZED, "relax.ConvertLayoutOfConvolutions")
-    finding = judge_errors(case, observed(case))
-    assert finding is not None
-    assert finding.parts[:2] == ("ConvertLayout", "InternalError: std::bad_alloc")
-    assert confirming_limits(finding, Limits()).memory > 1 << 45, "the limit of a case has no part in it"
-    assert confirming_limits(_finding("ice-on-valid", case_of(REFUSED)), Limits()) == Limits()
-    (plainer,) = (attempt() for attempt in HARNESS.reducers["plainer-passes"](case))
-    assert HARNESS.size(plainer) < HARNESS.size(case)
-    test = applied_test(replace(finding, case=plainer), SQUEEZED, script_of_model(SQUEEZED))
-    assert "    mod = relax.transform.ConvertLayout({})(Module)\n" in test.text
-    assert not re.search("resource|build|Target", test.text)
-    (tmp_path / "test_it.py").write_text(test.text)
-    (tmp_path / "test_cured.py").write_text(test.cured)
-    run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rf", str(tmp_path)]
-    said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
-    assert "1 failed, 1 passed" in said and "FAILED test_it.py" in said and "InternalErr" in said
 
 
 def test_results_that_depend_on_fresh_memory_are_told_from_wrong_ones() -> None:
@@ -403,69 +289,6 @@ def test_results_that_depend_on_fresh_memory_are_told_from_wrong_ones() -> None:
     assert [answer for answer, _ in each_in_child(models, said)] == [f"differs {ARBITRARY}", "differs "]
 
 
-def test_a_pass_behind_options_is_tested_in_a_build() -> None:
-    case = case_of(SQUEEZED, "relax.ConvertLayoutOfNothing")
-    config = ContextConfig(options=(("tirx.disable_assert", True),))
-    finding = Finding("crash", ("x",), replace(case, config=config), Observation(Exit.CRASH, Stage.PASSES))
-    assert not applied_test(finding, SQUEEZED, script_of_model(SQUEEZED)).text
-    alone = replace(finding, case=case)
-    built = replace(alone, observation=Observation(Exit.CRASH, Stage.BUILD))
-    assert applied_test(alone, SQUEEZED, script_of_model(SQUEEZED)).text
-    assert not applied_test(built, SQUEEZED, script_of_model(SQUEEZED)).text
-
-
-def test_a_pass_that_a_failure_does_without_is_in_no_test() -> None:
-    names = ("relax.Gradient", "relax.CanonicalizeBindings", "relax.MergeCompositeFunctions")
-    model = called("exp", floats())
-    case = case_of(model, *names)
-    seen = Observation(Exit.REJECTED, Stage.PASSES, "", "MergeCompositeFunctions")
-    program = source_program(model, alone=True)
-    assert program is not None
-    left = failing.without_idle_passes(Finding("ice-on-valid", ("any",), case, seen), model, program.source)
-    assert [spec.name for spec in left.case.passes] == [names[0], names[2]]
-
-
-def test_the_test_of_a_pass_that_fails_on_any_program_is_cured_without_it() -> None:
-    case = case_of(SQUEEZED, "relax.CanonicalizeBindings", "relax.ConvertToDataflow", "relax.LegalizeOps")
-    seen = Observation(Exit.REJECTED, Stage.PASSES, "", "ConvertToDataflow")
-    test = step_test(Finding("ice-on-valid", ("any",), case, seen), SQUEEZED, script_of_model(SQUEEZED))
-    left_out = set(test.text.splitlines()) - set(test.cured.splitlines())
-    assert {line.partition("= relax.transform.")[2] for line in left_out} == {
-        "ConvertToDataflow()(mod)",
-        "LegalizeOps()(mod)",
-    }
-
-
-@pytest.mark.long
-def test_a_model_that_takes_all_memory_has_a_test_with_a_limit(tmp_path: Path) -> None:
-    """ConvertLayout takes it for a squeeze of all dimensions; of what is right the test passes under the limit."""
-    model, case = SQUEEZED, case_of(SQUEEZED, "relax.ConvertLayoutOfConvolutions")
-    finding = Finding("oom", ("oom",), case, Observation(Exit.OOM, Stage.PASSES, "", "relax.ConvertLayout"))
-    written = texts(cast("ForkExecutor", None), finding, Limits(), lambda case: []).test
-    (tmp_path / "test_it.py").write_text(written)
-    (tmp_path / "test_cured.py").write_text(regression_test(finding, model, script_of_model(model), None).cured)
-    for name, status in (("it", 1), ("cured", 0)):
-        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / f"test_{name}.py")]
-        done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert done.returncode == status, done.stdout
-        assert "bad_alloc" in done.stdout or not status
-
-
-def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) -> None:
-    """Of what is wrong, what is refused, and a pass that leaves what no verifier would take, of which there is none."""
-    wrong, refused = _finding("wrong-code", case_of(INACCURATE)), _finding("ice-on-valid", case_of(REFUSED))
-    formed = _finding("invalid-ir", case_of(CONSTANT, "relax.FoldConstant"))
-    tests = {"wrong": wrong, "refused": refused, "formed": formed}
-    for name, finding in tests.items():
-        written = _written(finding)[1]
-        (tmp_path / f"test_{name}.py").write_text(written.text)
-        (tmp_path / f"test_{name}_cured.py").write_text(written.cured)
-    run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", str(tmp_path)]
-    said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True).stdout
-    assert set(re.findall(r"^FAILED (\w+)", said, re.M)) == {"test_wrong", "test_refused"}, said
-    assert "4 passed" in said
-
-
 @pytest.mark.parametrize("name", WITH_ARGUMENTS)
 def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
     relax, tvm_ffi = tvm_api.part("relax"), pytest.importorskip("tvm_ffi")
@@ -474,7 +297,7 @@ def test_a_pass_with_arguments_is_what_its_source_says(name: str) -> None:
     convolved = Vertex("nn.conv2d", (0, 1), {**window, "data_layout": "NCHW", "kernel_layout": "OIHW"}, (_OUT,))
     others = (Vertex("multiply", (3, 3), {}, (_OUT,)), Vertex("add", (4, 3), {}, (_OUT,)))
     model = Model(tuple(map(Origin, kinds)), (convolved, *others), (5,))
-    before, names = _module(model), {"relax": relax, "tvm": tvm_api.tvm}
+    before, names = drawn_module(model), {"relax": relax, "tvm": tvm_api.tvm}
     after = made_pass(PassSpec(name))(before)
     names["mod"] = before
     exec(step_source(PassSpec(name), "mod"), names)
@@ -490,7 +313,7 @@ OF_LOWERED = "relax.ApplyDefaultSchedule"
 
 def test_what_is_lowered_is_scheduled_for_a_processor() -> None:
     model = called("nn.softmax", floats(8, 33), axis=1)
-    module = _module(model)
+    module = drawn_module(model)
     with tvm_build.target_of("llvm"):
         for spec in (*ZERO, PassSpec(OF_LOWERED)):
             module = made_pass(spec)(module)
@@ -502,12 +325,6 @@ def test_what_is_lowered_is_scheduled_for_a_processor() -> None:
 
 _OUT = TensorType((1, 4, 3, 3), "float32")
 
-OTHER = _call("exp", "float64", ((3,),))
-
-
-def _module(model: Model) -> Any:
-    return relax_module(model, lambda origin: drawn_values(origin, 0))
-
 
 def _plant(monkeypatch: pytest.MonkeyPatch, planted: Any) -> Case:
     original = building.made_pass
@@ -516,7 +333,7 @@ def _plant(monkeypatch: pytest.MonkeyPatch, planted: Any) -> Case:
 
 
 def test_a_pass_that_changes_what_comes_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = _plant(monkeypatch, lambda module: _module(OTHER))
+    case = _plant(monkeypatch, lambda module: drawn_module(OTHER))
     found = judge_signatures(case, observed(case))
     assert found is not None
     assert found.parts == ("model-types", "Planted")
@@ -531,7 +348,7 @@ def test_of_what_a_pass_leaves_the_worst_is_reported() -> None:
 
 def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def planted(module: Any) -> Any:
-        module["main"] = _module(OTHER)["main"]
+        module["main"] = drawn_module(OTHER)["main"]
         return module
 
     case = _plant(monkeypatch, planted)
@@ -539,38 +356,22 @@ def test_a_pass_that_changes_its_input_is_named(monkeypatch: pytest.MonkeyPatch)
     assert found.parts == ("immutability", "Planted")
 
 
-def test_lines_go_without_which_a_pass_changes_the_type_of_main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no other finding of the pass is taken for it, nor what is left without it."""
-    monkeypatch.setattr(failing, "made_pass", lambda spec: lambda module: _module(OTHER))
-    case = case_of(RIGHT, "relax.Planted")
-    offence = Offence(Check.SIGNATURES, "relax.Planted", "the type of main", "one is another")
-    finding = Finding("invalid-ir", ("types",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
-    script = script_of_model(RIGHT)
-    found = failing.shortest_source(finding, RIGHT, script)
-    assert "dataflow" in script and "dataflow" not in found and "R.add" not in found
-    assert failing.without_idle_passes(finding, RIGHT, found).case.passes == case.passes
-    other = replace(
-        finding, observation=Observation(Exit.OK, Stage.DONE, offences=(replace(offence, check=ILL_FORMED),))
-    )
-    assert failing.shortest_source(other, RIGHT, script) == script
-
-
 @pytest.mark.parametrize("step", ROUND_TRIPS)
 def test_a_module_that_is_read_as_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     case = case_of(CONSTANT, "relax.LegalizeOps", step)
     assert judge_texts(case, observed(case)) is None
     for reader in ("parse_script", "load_ir"):
-        monkeypatch.setattr(tvm_api, reader, lambda text: _module(RIGHT))
+        monkeypatch.setattr(tvm_api, reader, lambda text: drawn_module(RIGHT))
     found = judge_texts(case, observed(case))
     assert found is not None
     assert found.parts == ("model-text", step.removeprefix("relax."))
 
 
 def test_machine_code_that_computes_something_else_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = case_of(_call("subtract", "float32", ((3,), (3,))), "relax.CanonicalizeBindings", COMPILED.name)
+    case = case_of(one_call("subtract", "float32", ((3,), (3,))), "relax.CanonicalizeBindings", COMPILED.name)
     assert str((observed(case).results or Results("")).optimised) == "agrees"
     relax = tvm_api.part("relax")
-    original, other = relax.build, _module(_call("add", "float32", ((3,), (3,))))
+    original, other = relax.build, drawn_module(one_call("add", "float32", ((3,), (3,))))
 
     def build(module: Any, target: Any, exec_mode: str, **others: Any) -> Any:
         return original(other if exec_mode == "compiled" else module, target, exec_mode=exec_mode, **others)
@@ -594,7 +395,7 @@ def test_where_each_call_is_right_the_planning_of_memory_is_tried(
     monkeypatch: pytest.MonkeyPatch, planned: bool
 ) -> None:
     """A build that is wrong where one tensor comes out, with the planning of memory alone or without it too."""
-    relax, other = tvm_api.part("relax"), _module(_chain("tanh", 3))
+    relax, other = tvm_api.part("relax"), drawn_module(_chain("tanh", 3))
     original = relax.build
 
     def build(module: Any, target: Any, **others: Any) -> Any:
@@ -606,26 +407,6 @@ def test_where_each_call_is_right_the_planning_of_memory_is_tried(
     results = observed(case_of(_chain("tanh", 2))).results
     assert results is not None
     assert (results.guilty, results.rule) == (("StaticPlanBlockMemory", "") if planned else ("", "errors-grow"))
-
-
-@pytest.mark.parametrize("name", WITH_ARGUMENTS)
-def test_reports_call_a_pass_with_arguments_as_tvm_does(name: str) -> None:
-    found = re.search(r"(\w+)\(", WITH_ARGUMENTS[name][1])
-    assert found is not None
-    assert in_tvms_words(name.removeprefix("relax.")) == found[1]
-
-
-def test_a_test_fails_of_its_last_statement_alone() -> None:
-    """A pass that needs a target is no test of what it changes where there is none."""
-    row = next(row for name, row in ROWS.items() if name.startswith("call_tir:"))
-    model = random_model(Random(0), 1, Menu([row]), MODEL_LIMITS)
-    case = case_of(model, "relax.ApplyDefaultSchedule")
-    offence = Offence(Check.IMMUTABILITY, case.passes[0].name, "its input as it was", "")
-    finding = Finding("invalid-ir", ("immutability",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
-    with served(Lane.prepare(0, NoCoverage(), HARNESS.run_case, HARNESS.jobs), Limits()) as executor:
-        test = applied_test(finding, model, script_of_model(model))
-        assert test.text and proved(executor, test, case) == ""
-        assert proved(executor, replace(test, until=""), case), "it fails, but not of what it is about"
 
 
 def test_the_zero_pipeline_is_tvms() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tzerlike.core.case import PassSpec
+from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence, Stage
 from tzerlike.findings.issue.layout import cut
@@ -97,7 +97,7 @@ def _run(finding: Finding, model: Model, module: Any) -> str:
     try:
         if finding.kind == "invalid-ir":
             return _breach(finding, module)
-        passed = _passed(finding, steps, module)
+        passed = module_behind(finding.case, steps, module)
         if stage is Stage.BUILD:
             _build(finding, passed)
     except CompilerRefused as refusal:
@@ -111,9 +111,9 @@ def _breach(finding: Finding, module: Any) -> str:
     place = next((place for place, spec in enumerate(passes) if noted_as(spec) == wanted.pass_name), None)
     if place is None:
         return ""
-    module = _passed(finding, passes[:place], module)
+    module = module_behind(finding.case, passes[:place], module)
     judge = PassJudge(passes[place], module, ALL_CHECKS)
-    found = next(judge.offences(_passed(finding, passes[place : place + 1], module)), None)
+    found = next(judge.offences(module_behind(finding.case, passes[place : place + 1], module)), None)
     if found is None or found.check != wanted.check:
         return ""
     return words_of(found)
@@ -124,8 +124,10 @@ def words_of(offence: Offence) -> str:
     return offence.where if offence.check in (ILL_FORMED, READS_BACK) else offence.rule
 
 
-def _passed(finding: Finding, passes: Sequence[PassSpec], module: Any) -> Any:
-    with tvm_build.target_of(finding.case.target), tvm_passes.pass_context(finding.case.config, []):
+def module_behind(case: Case, passes: Sequence[PassSpec], module: Any) -> Any:
+    """Return what passes make of a module, under the target and the options of a case; CompilerRefused where TVM
+    refuses it."""
+    with tvm_build.target_of(case.target), tvm_passes.pass_context(case.config, []):
         for spec in passes:
             module = ask_compiler(partial(made_pass(spec), module))
     return module
@@ -141,7 +143,7 @@ def _compiles(finding: Finding, module: Any) -> bool:
     """Whether a module compiles without the passes that are said to fail, where there are such."""
     try:
         if finding.case.passes and finding.kind != "invalid-ir":
-            _build(finding, _passed(finding, (LIFTED,), module))
+            _build(finding, module_behind(finding.case, (LIFTED,), module))
     except CompilerRefused:
         return False
     return True

@@ -16,19 +16,20 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Stage, message_template
 from tzerlike.findings.issue.layout import cut
 from tzerlike.findings.issue.messages import MESSAGE_LINES, quotable
+from tzerlike.graph.importers import importer_in
 from tzerlike.graph.model import Model
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.runs import values_of_runs
 from tzerlike.graph.spec import ROWS
-from tzerlike.graph.steps import GRADIENT, IMPORT_STEPS, in_tvms_words, leading, noted_as
-from tzerlike.harnesses.graph.failing import fails_on_source, searched, words_of
+from tzerlike.graph.steps import GRADIENT, in_tvms_words, leading, noted_as
+from tzerlike.harnesses.graph.failing import fails_on_source, module_behind, searched, words_of
 from tzerlike.harnesses.graph.importing import written
-from tzerlike.harnesses.graph.passes import made_pass, shipped_sequences
+from tzerlike.harnesses.graph.passes import shipped_sequences
 from tzerlike.harnesses.graph.program import reprinted
 from tzerlike.harnesses.graph.slicing import public_functions, sliced_module
 from tzerlike.passes.naming import short_name
 from tzerlike.processes.forked import in_child
-from tzerlike.systems import tvm_api, tvm_build, tvm_passes
+from tzerlike.systems import tvm_api
 
 NO_MODEL = Model((), (), ())
 """The model of a program that is none: it has no constants to be bound, and nothing comes into it."""
@@ -88,11 +89,10 @@ def _text(case: Case, model: Model, before: Sequence[PassSpec], *, bound: bool) 
         values = values_of_runs(model, ROWS, case.input_seed)[0][1]
         constants = iter([value for value, one in zip(values, model.sources, strict=True) if one.kind == "constant"])
         constant = (lambda origin: next(constants)) if bound else None
-        module = relax_module(model, constant, alone=GRADIENT in before)
-        with tvm_build.target_of(case.target), tvm_passes.pass_context(case.config, []):
-            for spec in before:
-                module = written(model, values, spec).importer()() if spec in IMPORT_STEPS else made_pass(spec)(module)
-        return tvm_api.script_of(module)
+        if importer_in(before):
+            first, *rest = before
+            return tvm_api.script_of(module_behind(case, rest, written(model, values, first).importer()()))
+        return tvm_api.script_of(module_behind(case, before, relax_module(model, constant, alone=GRADIENT in before)))
 
     try:
         return in_child(printed)[0] or ""
