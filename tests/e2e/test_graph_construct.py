@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.e2e.test_graph_harness import CONSTANT, OTHER, RIGHT, _call, _module
-from tests.models import case_of
+from tests.models import CONSTANT, OTHER, RIGHT, case_of, drawn_module, one_call
 from tzerlike.core.observation import READS_BACK, Exit, Observation, Offence, Stage
 from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.oracles.model_steps import judge_texts
@@ -12,13 +11,15 @@ from tzerlike.systems import tvm_api
 
 def test_the_construct_is_named_in_which_modules_differ() -> None:
     normalised = [
-        _call("nn.rms_norm", "float32", ((4, 6), (6,)), axes=(-1,), epsilon=epsilon) for epsilon in (1e-5, 1e-4)
+        one_call("nn.rms_norm", "float32", ((4, 6), (6,)), axes=(-1,), epsilon=epsilon) for epsilon in (1e-5, 1e-4)
     ]
-    one, other = map(_module, normalised)
+    one, other = map(drawn_module, normalised)
     assert differing_construct(one, other) == "relax.nn.rms_norm VarBinding.value Call.attrs RMSNormAttrs.epsilon"
     lowered = tvm_api.part("relax").transform.LegalizeOps()
     assert differing_construct(lowered(one), lowered(other)).startswith("tirx.rsqrt ")
-    assert differing_construct(_module(RIGHT), _module(OTHER)) != differing_construct(_module(CONSTANT), _module(RIGHT))
+    assert differing_construct(drawn_module(RIGHT), drawn_module(OTHER)) != differing_construct(
+        drawn_module(CONSTANT), drawn_module(RIGHT)
+    )
     assert differing_construct(one, one) == ""
 
 

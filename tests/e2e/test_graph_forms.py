@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.e2e.test_graph_harness import _written
+from tests.e2e.test_graph_texts import written_for
 from tests.models import case_of, disagreements, observed
 from tzerlike.core.finding import Finding
 from tzerlike.graph.dice import Dice
@@ -116,7 +116,7 @@ def test_closures_are_lifted_last_and_a_bundle_says_so(tmp_path: Path) -> None:
     seen = observed(case)
     found = judge_errors(case, seen)
     assert found is not None and (found.parts[0], seen.culprit) == ("LowerRuntimeBuiltin", "LowerRuntimeBuiltin")
-    (tmp_path / "repro.py").write_text(_written(Finding("ice-on-valid", found.parts, case, seen))[0])
+    (tmp_path / "repro.py").write_text(written_for(Finding("ice-on-valid", found.parts, case, seen))[0])
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     done = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)
     assert done.returncode == 1 and "type mismatch" in done.stderr
@@ -149,10 +149,10 @@ def test_what_is_wrong_for_some_extents_is_found_and_its_repro_has_them(
     case = case_of(VARYING)
     found = judge_results(case, observed(case))
     assert found is not None
-    text = _written(Finding("wrong-code", found.parts, case, found.observation))[0]
+    text = written_for(Finding("wrong-code", found.parts, case, found.observation))[0]
     assert "(4, 3)" in text and "(10, 3)" not in text.partition("INPUTS")[2].partition("]\n")[0]
     (tmp_path / "repro.py").write_text(text)
-    regression = _written(Finding("wrong-code", found.parts, case, found.observation))[1]
+    regression = written_for(Finding("wrong-code", found.parts, case, found.observation))[1]
     assert regression.text.count("TypeVar") == 2 and "built" in regression.cured
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     said = subprocess.run(run, capture_output=True, check=False, cwd=tmp_path, text=True)

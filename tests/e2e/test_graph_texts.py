@@ -63,7 +63,7 @@ def _finding(kind: str, case: Case) -> Finding:
     return Finding(kind, (kind,), case, replace(seen, offences=offences))
 
 
-def _written(finding: Finding) -> tuple[str, Regression]:
+def written_for(finding: Finding) -> tuple[str, Regression]:
     """The repro and the regression test of a finding."""
     model, limits = model_of(finding.case.ir), Limits()
     script, wrong = script_of_model(model), wrong_output(finding, model)
@@ -74,7 +74,7 @@ def _written(finding: Finding) -> tuple[str, Regression]:
 def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) -> None:
     """What is right is written down under the finding of what is wrong."""
     finding = replace(_finding("wrong-code", case_of(INACCURATE)), case=case_of(found))
-    (tmp_path / "repro.py").write_text(_written(finding)[0])
+    (tmp_path / "repro.py").write_text(written_for(finding)[0])
     run = [sys.executable, "-I", str(tmp_path / "repro.py")]
     assert subprocess.run(run, capture_output=True, check=False, cwd=tmp_path).returncode == status
 
@@ -82,12 +82,12 @@ def test_a_repro_takes_no_tzerlike(found: Model, status: int, tmp_path: Path) ->
 def test_a_build_that_takes_a_target_alone_is_one_line() -> None:
     plain = _finding("ice-on-valid", case_of(REFUSED))
     zero = 'tvm.target.Target({"kind": "llvm", "opt-level": 0})'
-    assert f"\n    built = relax.build(Module, target={zero})\n" in _written(plain)[1].text
+    assert f"\n    built = relax.build(Module, target={zero})\n" in written_for(plain)[1].text
     usual = replace(plain, case=replace(plain.case, target="llvm"))
-    text = _written(usual)[1].text
+    text = written_for(usual)[1].text
     assert '\n    built = relax.build(Module, target="llvm")\n' in text and "mod = " not in text
     lifted = replace(plain, case=replace(plain.case, config=ContextConfig(options=(("tirx.disable_assert", True),))))
-    assert "\n    mod = Module\n" in _written(lifted)[1].text, "options take a context"
+    assert "\n    mod = Module\n" in written_for(lifted)[1].text, "options take a context"
 
 
 def test_a_regression_test_knows_the_variables_of_a_signature(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_regression_test_knows_the_variables_of_a_signature(tmp_path: Path) ->
     least = Vertex("min:all", (0,), {"axis": None, "keepdims": False}, (TensorType((), "float32"),))
     model = Model((Origin(kind),), (least,), (1,), variables=((5, 7, 3),))
     varying = msgspec.structs.replace(model, written=(VaryingExtent(5, (0,)),))
-    text = _written(_finding("ice-on-valid", case_of(varying)))[1].text
+    text = written_for(_finding("ice-on-valid", case_of(varying)))[1].text
     assert "TypeVar(" in text
     (tmp_path / "test_it.py").write_text(text)
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
@@ -111,7 +111,7 @@ def test_values_that_are_searched_for_are_judged_on_and_written_down(shape: tupl
     drawn = observed(case_of(msgspec.structs.replace(model, searched=False)))
     assert model.searched and drawn.results == Results("unknown", "no-meaning")
     finding = _finding("wrong-code", case_of(model))
-    script, test = _written(finding)
+    script, test = written_for(finding)
     assert judge_results(finding.case, finding.observation) is not None
     for name, text, status in (("repro", script, 1), ("fails", test.text, 1), ("cured", test.cured, 0)):
         (tmp_path / f"{name}.py").write_text(text)
@@ -192,7 +192,7 @@ def test_regression_tests_fail_of_the_bug_and_pass_without_it(tmp_path: Path) ->
     formed = _finding("invalid-ir", case_of(CONSTANT, "relax.FoldConstant"))
     tests = {"wrong": wrong, "refused": refused, "formed": formed}
     for name, finding in tests.items():
-        written = _written(finding)[1]
+        written = written_for(finding)[1]
         (tmp_path / f"test_{name}.py").write_text(written.text)
         (tmp_path / f"test_{name}_cured.py").write_text(written.cured)
     run = [sys.executable, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", str(tmp_path)]
