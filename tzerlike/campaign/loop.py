@@ -41,8 +41,10 @@ CHEAP_CODE_SHARE = 15 / 16
 """Share of the seeds whose descendants LLVM compiles at its level 0: its optimiser takes most of a build's time
 and is not under test."""
 
-CHEAP_CODE_SHARE_WITH_RESULTS = 1 / 2
-"""The same when results are compared: what TVM promises LLVM about a program shows only where LLVM makes use of it."""
+CHEAP_CODE_SHARE_WITH_RESULTS = 7 / 8
+"""The same when results are compared: what TVM promises LLVM about a program shows only where LLVM makes use of it.
+Machine code at the full level costs twice as much and more, and of 34 findings of wrong results 31 show at level 0 as
+well."""
 
 JOINT_SHARE = 0.5
 """Share of the IR mutations that change the pass sequence along with the program. The schedule over N alone would

@@ -1,16 +1,16 @@
 """Findings of a worker are reduced while it continues, and other causes behind the same signature are kept.
 
 Everything is reduced roughly first, with few candidates, and the rest of the way while nothing new waits. Candidates
-are tried a few an iteration, for a share of the cases that are run: the loop never waits for a search, and the same
+are tried a few an iteration, as many as a share of the children allows: the loop never waits for a search, and the same
 campaign does the same again. While a campaign's time runs out, it does nothing but reduce what people read first. What
 is left when it ends, the next one begins anew.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,7 @@ _ROUGHLY = 16
 
 _AT_ONCE = 2
 _ATTEMPTS = 100
-"""Candidates between two iterations, for each case of the first, and attempts at making some."""
-
-_WRITING = 10
-"""Cases that it takes to confirm what came of a reduction and to write it down, or to follow it along its passes."""
-
-_STEP = 4
-"""Cases that it takes to see whether the last step of a schedule shows a finding alone."""
+"""Children between two iterations, for each case of the first, and attempts at making candidates."""
 
 _RIVALS = 8
 """Cases that wait, at most, to be compared with what has their signature: each is kept in the worker's state."""
@@ -72,7 +66,7 @@ _UNFIT = ("slow-code",)
 """Kinds that show only when nothing else is under way."""
 
 _COST = {"hang": 20, "oom": 20}
-"""How many cases each look at something counts as that takes all of some limit."""
+"""How many children each counts as that takes all of some limit."""
 
 
 class Reductions:
@@ -151,8 +145,8 @@ class Reductions:
             one.tries = 0
 
     def _step(self) -> int:
-        """Go on with what comes first."""
-        item = self._state.to_reduce[0]
+        """Go on with what comes first; returns how many children that took."""
+        item, before, weight = self._state.to_reduce[0], self._executor.children, 1
         if item is not self._current:
             if self._current is not None:
                 self._current.tries -= 1
@@ -161,16 +155,15 @@ class Reductions:
         if id(item) not in self._under_way:
             self._under_way[id(item)] = self._reduced(item)
         try:
-            return next(self._under_way[id(item)])
+            weight = next(self._under_way[id(item)])
         except StopIteration as end:
             self._done(item, goes_on=bool(end.value))
-            return 0
         except UserError:
             self._done(item)
-            return 0
         except Exception:
             self._done(item)
             raise
+        return weight * (self._executor.children - before)
 
     def _done(self, item: ToReduce, *, goes_on: bool = False) -> None:
         del self._under_way[id(item)]
@@ -182,7 +175,7 @@ class Reductions:
             del self._state.to_reduce[0]
 
     def _reduced(self, item: ToReduce) -> Generator[int, None, bool]:
-        """Reduce a bundle, or a rival of one; yields what each step cost, in cases.
+        """Reduce a bundle, or a rival of one; yields after each step what a child of it counts as.
 
         Returns whether there is more to do.
         """
@@ -206,45 +199,45 @@ class Reductions:
         if not shows:
             return False
         held = search_held(bundle, self._executor, self._oracles, self._programs)
-        yield from _costs(held, held.once(_PATIENCE), most=_ROUGHLY)
+        yield from _up_to(_ROUGHLY, held)
         bundle = self._alone(replace(bundle, environment=held.best))
-        yield _STEP
+        yield 1
         search = self._search(bundle, self._judge(bundle))
-        yield from _costs(search, search.once(_PATIENCE), most=_ROUGHLY - held.asked)
+        yield from _up_to(_ROUGHLY - held.asked, search)
         self._save(bundle, [search.best], {**bundle.environment, ROUGHLY: True})
-        yield _WRITING
-        yield from self._with_culprit(bundle)
+        yield 1
+        self._show_culprit(bundle)
         return True
 
     def _finely(self, bundle: Bundle, *, keep: bool) -> Iterator[int]:
         """Reduce a bundle to the end, and `keep` what comes of it, with its culprit; or compare it with the bundles of
         its signature."""
-        cost = _COST.get(bundle.kind, 1)
+        weight = _COST.get(bundle.kind, 1)
         same, times = self._judge(bundle).times_shown(bundle.stored.case)
-        yield times * cost
+        yield weight
         if same < times:
             return
-        bundle = yield from self._holding_less(bundle)
+        bundle = yield from self._holding_less(bundle, weight)
         alone = self._alone(bundle)
-        yield _STEP
+        yield weight
         if alone is not bundle:
-            bundle = yield from self._holding_less(alone)
+            bundle = yield from self._holding_less(alone, weight)
         limits = hasty(self._executor.limits, bundle.kind)
         accepted = [bundle.stored.case]
         search = self._search(bundle, self._judge(bundle, limits), accepted.append)
-        yield from _costs(search, search.steps(), cost)
-        bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)))
+        yield from (weight for _ in search.steps())
+        bundle = yield from self._holding_less(replace(bundle, stored=replace(bundle.stored, case=search.best)), weight)
         if keep:
             self._save(bundle, accepted, bundle.environment)
-            yield from self._with_culprit(bundle, cost)
+            yield weight
+            self._show_culprit(bundle)
         else:
             self._compare(search.best, bundle, self._judge(bundle))
-        yield _WRITING * cost
+        yield weight
 
-    def _with_culprit(self, bundle: Bundle, cost: int = 1) -> Iterator[int]:
+    def _show_culprit(self, bundle: Bundle) -> None:
         """Have the report of a bundle show what its culprit does to the program."""
         if has_culprit(bundle):
-            yield _WRITING * cost
             self._keep(lambda: bisect_by(self._executor, bundle, self._oracles))
             self._keep(lambda: refresh_report(bundle.path))
 
@@ -278,10 +271,10 @@ class Reductions:
         retrial = retrial_of(bundle, self._executor, self._oracles, self._programs, limits, effort)
         return FindingJudge(retrial, bundle, self._programs)
 
-    def _holding_less(self, bundle: Bundle) -> Generator[int, None, Bundle]:
-        """Reduce what the environment of a bundle holds; yields what each step cost, and returns the bundle with it."""
+    def _holding_less(self, bundle: Bundle, weight: int) -> Generator[int, None, Bundle]:
+        """Reduce what the environment of a bundle holds, and return the bundle with it."""
         search = search_held(bundle, self._executor, self._oracles, self._programs)
-        yield from _costs(search, search.steps())
+        yield from (weight for _ in search.steps())
         return replace(bundle, environment=search.best)
 
     def _as_bundle(self, item: ToReduce) -> Bundle | None:
@@ -359,14 +352,9 @@ def _last_turn(one: ToReduce) -> tuple[bool, bool]:
     return not one.urgent, one.rough
 
 
-def _costs(search: Shrinking[Any], steps: Iterator[None], cost: int = 1, most: float = math.inf) -> Iterator[int]:
-    """Take steps of a search, and yield what each cost where a look costs so much, up to so many looks."""
-    asked = 0
-    for _ in steps:
-        yield (search.asked - asked) * cost
-        asked = search.asked
-        if asked >= most:
-            return
+def _up_to(most: int, search: Shrinking[Any]) -> Iterator[int]:
+    """Search roughly, with so many candidates at most."""
+    return (1 for _ in takewhile(lambda _: search.asked < most, search.once(_PATIENCE)))
 
 
 def _essence(case: Case) -> set[str]:

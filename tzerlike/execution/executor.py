@@ -86,6 +86,8 @@ class ForkExecutor:
         """How many of some blocks are in the focus of the campaign, where it has one."""
         self._baselines: OrderedDict[str, None] = OrderedDict()
         self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+        self.children = 0
+        """Requests so far, each of which takes a child of its own."""
         self.overhead: defaultdict[str, float] = defaultdict(float)
         """Seconds not yet booked: `fork` is what waiting for children took beyond their work, `screen` the work in a
         child of many on cases that then ran in one of their own."""
@@ -323,6 +325,7 @@ class ForkExecutor:
         again, the status is that of a SIGKILL.
         """
         lane = self._lane
+        self.children += 1
         began = time.perf_counter()
         reply = self._woken(limits, count)
         if reply is None or self._killed(reply):

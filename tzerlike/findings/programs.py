@@ -36,9 +36,9 @@ class CaseSize(Protocol):
 class Programs(ABC):
     """The programs of a harness; `reducers` are those of its cases, by name, in the order of the search.
 
-    `reducing_share` is how many candidates a campaign tries, at most, for each case of its own, where what comes first
-    is of the first tier, is a bundle that nobody has reduced, or is to be compared with bundles. `entry_choice` is how
-    entries of a corpus are chosen where nobody says: what has found more (docs/evaluation.md).
+    `reducing_share` is how many children a campaign has for reductions, at most, for each case of its own, where what
+    comes first is of the first tier, is a bundle that nobody has reduced, or is to be compared with bundles.
+    `entry_choice` is how entries of a corpus are chosen where nobody says: what has found more (docs/evaluation.md).
     """
 
     reducers: Mapping[str, Reducer[Case]]

@@ -148,7 +148,7 @@ class GraphHarness(CaseHarness):
 
     entry_choice = "adaptive"
     reducing_share = 0.5
-    """A candidate has less to build than a case, and one call of it is the rule."""
+    """Most findings of models are of the first tier, which is reduced to the end."""
 
     reducers = {  # noqa: RUF012
         "fewer-passes": fewer_passes,
