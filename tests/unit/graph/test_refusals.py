@@ -19,6 +19,7 @@ EMPTY = Model((), (), ())
     [
         "InternalError: The pattern name for a composite function should start with a compiler name",
         "InternalError: only support float32 and float16 for now",
+        "InternalError: Only call_tir and call_tir_inplace are supported in primitive function, but got: R.abs(x)",
     ],
 )
 def test_a_reason_in_words_is_a_refusal(message: str) -> None:
