@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
 import pytest
 
 from tests.models import case_of
@@ -52,3 +53,6 @@ def test_what_fails_in_some_dtypes_with_some_operators_is_asked_of_all(executor:
     assert variants_shown(executor, finding, called("atan", "float16", calls=4), judge) == {}
     twice = variants_shown(executor, finding, called("atan", "float16", calls=2), judge)
     assert twice[OPERATORS_SHOWN] == [], "nobody knows which of two matters"
+    idle = Origin(TensorType((3,), "float32"))
+    beside = msgspec.structs.replace(model, sources=(*model.sources, idle), outputs=(2,))
+    assert variants_shown(executor, finding, beside, judge)[DTYPES_SHOWN] == shown[DTYPES_SHOWN]

@@ -63,10 +63,10 @@ def _dtypes(executor: ForkExecutor, finding: Finding, model: Model, judge: Judge
 
 def _operators(finding: Finding, model: Model, judge: JudgeCase) -> list[str]:
     """The operators that show the same in the place of the one that matters."""
-    matter = [at for at, one in enumerate(model.vertices) if one.operator not in _UNSAID]
+    matter = _that_matter(model)
     if len(matter) != 1:
         return []
-    at, own, shown = matter[0], model.vertices[matter[0]], []
+    at, own, shown = model.vertices.index(matter[0]), matter[0], []
     for row in _alike(model, own):
         name = ROWS[row].operator
         for other in with_operator(model, at, row):
@@ -76,6 +76,10 @@ def _operators(finding: Finding, model: Model, judge: JudgeCase) -> list[str]:
     return shown
 
 
+def _that_matter(model: Model) -> list[Vertex]:
+    return [one for one in model.vertices if one.operator not in _UNSAID]
+
+
 def _says_the_same(one: Finding, finding: Finding, name: str, own: str) -> bool:
     """Whether a finding of the operator `name` is another one of the operator `own`."""
     named = tuple(re.sub(rf"\b{re.escape(name)}\b", own, part) for part in one.parts)
@@ -83,8 +87,13 @@ def _says_the_same(one: Finding, finding: Finding, name: str, own: str) -> bool:
 
 
 def _in_other_dtypes(model: Model) -> Iterator[tuple[str, Model]]:
-    """A model in each other dtype of the family that its inputs have one of: floats, or integers."""
-    dtypes = {one.type.dtype for one in model.sources}
+    """A model in each other dtype of the family that its inputs have one of, as far as they go into what matters:
+    floats, or integers."""
+    matter, taken = _that_matter(model) or model.vertices, set[int]()
+    for number, one in reversed([*enumerate(model.vertices, len(model.sources))]):
+        if one in matter or number in taken:
+            taken.update(one.inputs)
+    dtypes = {one.type.dtype for number, one in enumerate(model.sources) if number in taken}
     for family in _FAMILIES:
         own = sorted(dtypes.intersection(family))
         if len(own) == 1:
