@@ -229,11 +229,11 @@ WITH_ARGUMENTS: Mapping[str, tuple[Callable[[], Any], str]] = MappingProxyType(
 PLAINER = MappingProxyType(
     {
         **{step.name: one.plainest(step).name for one in IMPORTERS for step in one.steps if step != one.plainest(step)},
-        "relax.ConvertLayoutToChannelsLast": "relax.ConvertLayoutOfNothing",
-        "relax.ConvertLayoutOfConvolutions": "relax.ConvertLayoutOfNothing",
+        "relax.ConvertLayoutOfConvolutions": "relax.ConvertLayoutToChannelsLast",
+        "relax.ConvertLayoutOfNothing": "relax.ConvertLayoutToChannelsLast",
     }
 )
-"""For passes with arguments, the same with fewer; for an import, its plainest way."""
+"""For passes with arguments, the same as TVM's documentation has it; for an import, its plainest way."""
 
 
 def made_pass(spec: PassSpec) -> Any:
