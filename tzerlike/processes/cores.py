@@ -7,6 +7,7 @@ and where there are not enough cores that no other campaign has, the kernel plac
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,12 @@ Taker = Callable[[int], contextlib.AbstractContextManager[object] | None]
 """Takes a core until the context ends; None where somebody else has it."""
 
 
+def usable_cores() -> int:
+    """Return how many cores we may keep busy: those of the hardware that we may run on, as far as no quota is less."""
+    hardware = {_siblings(core) for core in os.sched_getaffinity(0)}
+    return max(1, int(min(len(hardware), quota(OWN_CGROUPS.read_text(), CGROUPS))))
+
+
 @contextlib.contextmanager
 def claimed_cores(jobs: int) -> Iterator[tuple[int, ...]]:
     """Yield a core for each of `jobs` workers, which no other campaign here takes meanwhile, or none at all."""
@@ -30,7 +37,7 @@ def claimed_cores(jobs: int) -> Iterator[tuple[int, ...]]:
 def free_to_choose() -> tuple[int, ...]:
     """Return the cores of the machine, those that share none of their units first; none where we are restricted."""
     allowed = os.sched_getaffinity(0)
-    if len(allowed) < (os.cpu_count() or 0) or has_quota(OWN_CGROUPS.read_text(), CGROUPS):
+    if len(allowed) < (os.cpu_count() or 0) or quota(OWN_CGROUPS.read_text(), CGROUPS) < math.inf:
         return ()
     return in_order({core: _siblings(core) for core in allowed})
 
@@ -71,8 +78,10 @@ def in_order(siblings: Mapping[int, str]) -> tuple[int, ...]:
     return tuple(core for _, core in sorted(turns))
 
 
-def has_quota(own: str, root: Path) -> bool:
-    """Whether a cgroup that we are in, or one above it, limits processor time; `own` is /proc/self/cgroup."""
+def quota(own: str, root: Path) -> float:
+    """Return how many cores' worth of processor time the cgroups that we are in, and those above them, allow; infinity
+    where none limits it. `own` is /proc/self/cgroup."""
+    allowed = math.inf
     for line in own.splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
@@ -80,19 +89,20 @@ def has_quota(own: str, root: Path) -> bool:
         place = root / controllers if controllers else root
         group = place / path.strip("/")
         for level in (group, *group.parents):
-            if _limited(level):
-                return True
+            allowed = min(allowed, _allowed(level))
             if level == place:
                 break
-    return False
+    return allowed
 
 
-def _limited(group: Path) -> bool:
+def _allowed(group: Path) -> float:
     with contextlib.suppress(OSError):
-        return not (group / "cpu.max").read_text().startswith("max")
+        most, period = (group / "cpu.max").read_text().split()
+        return math.inf if most == "max" else int(most) / int(period)
     with contextlib.suppress(OSError):
-        return int((group / "cpu.cfs_quota_us").read_text()) > 0
-    return False
+        most, period = ((group / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        return int(most) / int(period) if int(most) > 0 else math.inf
+    return math.inf
 
 
 def _siblings(core: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from pathlib import Path
 
 import pytest
 
 from tzerlike.processes import cores
-from tzerlike.processes.cores import claim, free_to_choose, has_quota, in_order, taken
+from tzerlike.processes.cores import claim, free_to_choose, in_order, quota, taken, usable_cores
 
 FAR = 1 << 20
 """A core that no machine has, so that no campaign beside the tests has claimed it."""
@@ -47,27 +48,42 @@ def test_a_command_that_was_given_a_part_of_the_machine_is_left_where_it_is(monk
     monkeypatch.setattr(os, "cpu_count", lambda: count + 1)
     assert free_to_choose() == ()
     monkeypatch.setattr(os, "cpu_count", lambda: len(os.sched_getaffinity(0)))
-    monkeypatch.setattr(cores, "has_quota", lambda own, root: False)
+    monkeypatch.setattr(cores, "quota", lambda own, root: math.inf)
     assert sorted(free_to_choose()) == sorted(os.sched_getaffinity(0))
-    monkeypatch.setattr(cores, "has_quota", lambda own, root: True)
+    monkeypatch.setattr(cores, "quota", lambda own, root: 0.5)
     assert free_to_choose() == ()
 
 
+def test_there_are_as_many_workers_as_cores_that_they_may_keep_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    siblings = {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3", 4: "4-5", 5: "4-5"}
+    monkeypatch.setattr(cores, "_siblings", siblings.__getitem__)
+    for allowed, most, workers in (
+        ({0, 1, 2, 3, 4, 5}, math.inf, 3),
+        ({0, 1, 2}, math.inf, 2),
+        ({0, 1, 2, 3, 4, 5}, 2.5, 2),
+        ({0, 1, 2, 3, 4, 5}, 0.5, 1),
+    ):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, allowed=allowed: allowed)
+        monkeypatch.setattr(cores, "quota", lambda own, root, most=most: most)
+        assert usable_cores() == workers
+
+
 @pytest.mark.parametrize(
-    ("own", "file", "content", "limited"),
+    ("own", "file", "content", "most"),
     [
-        ("0::/a/b\n", "a/b/cpu.max", "200000 100000", True),
-        ("0::/a/b\n", "a/cpu.max", "200000 100000", True),
-        ("0::/a/b\n", "cpu.max", "200000 100000", True),
-        ("0::/a/b\n", "a/b/cpu.max", "max 100000", False),
-        ("0::/a/b\n", "a/c/cpu.max", "200000 100000", False),
-        ("4:cpu,cpuacct:/a\n", "cpu,cpuacct/a/cpu.cfs_quota_us", "50000", True),
-        ("4:cpu,cpuacct:/a\n", "cpu,cpuacct/a/cpu.cfs_quota_us", "-1", False),
-        ("3:memory:/a\n", "memory/a/cpu.max", "200000 100000", False),
+        ("0::/a/b\n", "a/b/cpu.max", "200000 100000", 2.0),
+        ("0::/a/b\n", "a/cpu.max", "200000 100000", 2.0),
+        ("0::/a/b\n", "cpu.max", "200000 100000", 2.0),
+        ("0::/a/b\n", "a/b/cpu.max", "max 100000", math.inf),
+        ("0::/a/b\n", "a/c/cpu.max", "200000 100000", math.inf),
+        ("4:cpu,cpuacct:/a\n", "cpu,cpuacct/a/cpu.cfs_quota_us", "50000", 0.5),
+        ("4:cpu,cpuacct:/a\n", "cpu,cpuacct/a/cpu.cfs_quota_us", "-1", math.inf),
+        ("3:memory:/a\n", "memory/a/cpu.max", "200000 100000", math.inf),
     ],
 )
-def test_a_quota_of_processor_time_is_seen(tmp_path: Path, own: str, file: str, content: str, limited: bool) -> None:
+def test_a_quota_of_processor_time_is_seen(tmp_path: Path, own: str, file: str, content: str, most: float) -> None:
     path = tmp_path / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content + "\n")
-    assert has_quota(own, tmp_path) is limited
+    (path.parent / "cpu.cfs_period_us").write_text("100000\n")
+    assert quota(own, tmp_path) == most

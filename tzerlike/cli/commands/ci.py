@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-import psutil
 from rich.console import Console
 
 from tzerlike import api
@@ -33,6 +32,7 @@ from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
 from tzerlike.oracles import default_oracles, make_oracles
 from tzerlike.plugins import harness_named
+from tzerlike.processes.cores import usable_cores
 from tzerlike.processes.signals import exit_status
 from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
@@ -70,7 +70,7 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
         click.option("--known", default="", help="known.toml, listing findings that are not new."),
         click.option("--harness", default=TIR, show_default=True, help="tir, graph, or plugin:name."),
         click.option("--oracles", default=None, show_default=",".join(DEFAULT_ORACLES), help="Comma-separated names."),
-        click.option("--jobs", type=int, default=None, help="Worker processes.  [default: physical cores]"),
+        click.option("--jobs", type=int, default=None, help="Worker processes.  [default: usable cores]"),
         click.option("--timeout", type=float, default=5.0, show_default=True, help="CPU seconds per case."),
         click.option("--memory-limit", default="2G", show_default=True, help="Memory limit of a case."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of progress."),
@@ -165,7 +165,7 @@ def _run(
         system=system,
         oracles=judges,
         harness=harness,
-        jobs=jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        jobs=jobs if jobs is not None else usable_cores(),
         timeout=timeout,
         memory_limit=parse_size(memory_limit),
     )

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import psutil
 from click.core import ParameterSource
 from rich.console import Console
 
@@ -49,6 +48,7 @@ from tzerlike.findings.known import read_known
 from tzerlike.oracles import default_oracles, missing_for, owns_oracles
 from tzerlike.plugins import harness_named
 from tzerlike.processes.caller import cache_directory
+from tzerlike.processes.cores import usable_cores
 from tzerlike.processes.signals import exit_status
 from tzerlike.systems import system_named
 
@@ -141,7 +141,7 @@ _GROUPS = {
     "jobs",
     type=int,
     default=None,
-    help="Worker processes on each machine.  [default: physical cores]",
+    help="Worker processes on each machine.  [default: usable cores]",
 )
 @click.option(
     "--cluster", default="", help="Ray cluster to run on: auto for the one this machine is in, or [ray://]HOST:PORT."
@@ -267,7 +267,7 @@ def _configured(options: Mapping[str, Any], given: frozenset[str]) -> tuple[Camp
         "known": str(known_file(Path(options["known"]))) if options["known"] else "",
         "mutators": comma_separated(options["mutators"]),
         "oracles": oracles,
-        "jobs": jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+        "jobs": jobs if jobs is not None else usable_cores(),
         "memory_limit": parse_size(options["memory_limit"]),
     }
     config = CampaignConfig(**{**options, **read})

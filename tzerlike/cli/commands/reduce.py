@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-import psutil
 
 from tzerlike.api import open_tvm
 from tzerlike.cli.commands.shared import tvm_option, unconfined_option
@@ -17,13 +16,14 @@ from tzerlike.cli.progress import progress
 from tzerlike.core.config import parse_duration
 from tzerlike.findings.reduction.run import Reduction, reduce_bundles
 from tzerlike.findings.refresh import refresh_report
+from tzerlike.processes.cores import usable_cores
 from tzerlike.processes.signals import exit_status
 
 
 @click.command()
 @click.argument("bundles", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option(
-    "--jobs", type=click.IntRange(1, 256), default=None, help="Bundles reduced in parallel.  [default: physical cores]"
+    "--jobs", type=click.IntRange(1, 256), default=None, help="Bundles reduced in parallel.  [default: usable cores]"
 )
 @click.option("--budget", default="5m", show_default=True, help="Time for each bundle: 90s, 5m, 1h.")
 @tvm_option
@@ -46,7 +46,7 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, tvm: str, u
     with progress("bundles") as steps:
         results, stopped_by = reduce_bundles(
             named_bundles(bundles),
-            jobs if jobs is not None else psutil.cpu_count(logical=False) or 1,
+            jobs if jobs is not None else usable_cores(),
             parse_duration(budget),
             partial(open_tvm, tvm, unconfined=unconfined),
             tell,
