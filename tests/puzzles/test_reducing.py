@@ -212,6 +212,15 @@ def test_they_take_no_more_than_their_share_and_a_little_at_a_time(tmp_path: Pat
     assert campaign.state.to_reduce, "it goes on with the next cases"
 
 
+def test_a_child_that_takes_all_of_a_limit_counts_as_many(campaign: Campaign) -> None:
+    finding = campaign.finding([8, 7, 6, 5], "DropNegative")
+    campaign.reductions.found(campaign.write(finding), finding)
+    before = campaign.executor.children
+    campaign.go_on_until(lambda: campaign.state.reducing > 0)
+    assert finding.kind == "hang"
+    assert campaign.state.reducing >= 10 * (campaign.executor.children - before) > 0
+
+
 def test_an_iteration_of_many_cases_is_followed_by_as_many_candidates(tmp_path: Path, executor: ForkExecutor) -> None:
     spent = []
     for batch in (1, 16):
