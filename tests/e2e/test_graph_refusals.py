@@ -76,7 +76,7 @@ def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
     "model, headline, actual",
     [
         (ACCEPTED, "squeeze accepts an invalid axis", "accepts the call:"),
-        (WORDLESS, "einsum does not reject an invalid rank of input 0 cleanly", "raises what does not say"),
+        (WORDLESS, "einsum does not reject an invalid rank of input 0 cleanly", "leads to an error that does not say"),
     ],
 )
 def test_a_report_says_what_became_of_the_call(model: Model, headline: str, actual: str) -> None:

@@ -36,7 +36,7 @@ def account_of_refusal(found: Offence) -> Account:
         headline=f"{name} accepts {invalid}" if accepted else f"{name} does not reject {invalid} cleanly",
         expected="An invalid call is rejected with an error that says what is wrong with it.",
         place=f"relax.op.{name}",
-        actual="accepts the call:" if accepted else "raises what does not say what is wrong with the call:",
+        actual="accepts the call:" if accepted else "leads to an error that does not say what is wrong with it:",
         quoted=found.where,
     )
 

@@ -41,6 +41,13 @@ def test_what_it_takes_to_show_a_finding_is_said(
     assert report(told).strip().endswith(f"Reproduced in 2 of 2 runs. {words}")
 
 
+def test_an_option_that_no_script_has_is_not_said_to_be_needed() -> None:
+    case = Case("{}", config=ContextConfig(options=(("tirx.disable_assert", True),)))
+    told = replace(subject("crash", Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV")), case=case, tier=2)
+    for repro, needed in (("tirx.disable_assert", True), ("relax.build(mod)", False)):
+        assert ("with the option `tirx.disable_assert`" in report(replace(told, repro=repro))) is needed
+
+
 def test_a_pass_that_changes_its_input_is_not_said_to_do_so_to_a_user() -> None:
     seen = Observation(Exit.OK, Stage.DONE, offences=(Offence("immutability", "tirx.P", "changed", "main"),))
     told = replace(subject("invalid-ir", seen), case=Case("{}"), tier=1, test=f"def test_x():\n    {UNCHANGED}\n")

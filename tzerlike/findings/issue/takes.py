@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tzerlike.core.case import GRAPH, Case
+from tzerlike.core.case import GRAPH
 from tzerlike.core.finding import FIRST_TIER, SECOND_TIER
 from tzerlike.core.observation import Stage
 from tzerlike.core.targets import kind_of_target, target_options
@@ -41,7 +41,7 @@ def only_with(subject: Subject) -> str:
     if seen.is_of_baseline:
         return f"Only seen in the baseline build: {subject.baseline}."
     where = "before the default pipeline" if case.config.pipeline == "default" else "in place of the default pipeline"
-    passes, options = _passes(subject), list(_options(case))
+    passes, options = _passes(subject), list(_options(subject))
     needed = [
         *([f"with {_listed(passes, 'passes')} run {where}"] if passes else []),
         *([f"with the option{'s' * (len(options) > 1)} {_listed(options, 'options')}"] if options else []),
@@ -110,14 +110,14 @@ _STEPS = {
 _STEP = re.compile(r"^ +mod(?:ule)? = (relax\.transform\.(?!BindParams\b|LambdaLift\b)\w+)\(", re.MULTILINE)
 
 
-def _options(case: Case) -> Iterable[str]:
-    """Options that differ from the defaults, those of the PassContext first."""
-    config = case.config
+def _options(subject: Subject) -> Iterable[str]:
+    """Options that differ from the defaults, those of the PassContext first, as far as the scripts have them."""
+    case, config, text = subject.case, subject.case.config, subject.test or subject.repro
     if config.opt_level < _USUAL_LEVEL:
         yield code(f"opt_level={config.opt_level}")
     if COMPILED in case.passes:
         yield code('exec_mode="compiled"')
-    yield from (code(name) for name, _ in config.options)
+    yield from (code(name) for name, _ in config.options if name in text or not text)
     yield from (code(f"disabled_pass={name}") for name in config.disabled_passes)
     yield from (code(f"{name}={value}") for name, value in target_options(case.target).items() if name == "opt-level")
 
