@@ -411,6 +411,10 @@ def test_lack_of_memory_is_told_with_the_extent_that_may_be_why(loop: str, told:
             "more than one instance of overloaded function min matches the argument list:",
             "CUDA source does not compile: call of min is ambiguous",
         ),
+        (
+            "no suitable user-defined conversion from ushort2 to double2 exists",
+            "CUDA source does not compile: no conversion of ushort2 to double2",
+        ),
         ("x" * 99, "CUDA source does not compile"),
     ],
 )

@@ -17,6 +17,7 @@ _ALWAYS = (
     (r": Checked failed\. Minuend 's value is (\w+) and .*", r": unsigned subtraction from \1 underflows"),
     (r": Checked failed\. ", ": "),
     (r"more than one instance of overloaded function (\w+) matches the argument list", r"call of \1 is ambiguous"),
+    (r"no suitable (?:user-defined )?conversion from \"?(\w+)\"? to \"?(\w+)\"? exists", r"no conversion of \1 to \2"),
     (r"\(SIGABRT: Check failed: \((.*)\) is false:?\)$", r"(check \1)"),
     (r"\(SIGABRT: what\(\):\)", "(SIGABRT)"),
     (r"\.as_or_throw<\w+>\(\)", ""),
