@@ -10,7 +10,7 @@ from typing import Any
 
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.machines import restarts_of
-from tzerlike.campaign.state import WorkerState, read_state
+from tzerlike.campaign.state import StatesRead, WorkerState
 from tzerlike.campaign.stats import CurvePoint, add_up, curve_csv, curve_point, extended_curve, read_curve
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import kind_of
@@ -29,6 +29,7 @@ class Books:
     def __init__(self, directory: CampaignDir) -> None:
         self.directory = directory
         self.curve: list[CurvePoint] = []
+        self._read = StatesRead()
         self._held: ExitStack | None = None
         self._total: dict[str, Any] = {}
         self._due = 0.0
@@ -59,8 +60,8 @@ class Books:
         """The states of all workers, on all machines; one that cannot be read counts once it is written again."""
         found = []
         for path in map(self.directory.worker_state, self.directory.worker_numbers()):
-            with suppress(UserError):
-                found.append(read_state(path))
+            with suppress(UserError, OSError):
+                found.append(self._read.of(path))
         return found
 
     def stats(

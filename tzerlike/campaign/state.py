@@ -191,6 +191,21 @@ def read_state(path: Path) -> WorkerState:
     return STATE.read(path, _STATE_BYTES)
 
 
+class StatesRead:
+    """States as they were last read: a file is read again once it has been written again."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, tuple[tuple[int, int], WorkerState]] = {}
+
+    def of(self, path: Path) -> WorkerState:
+        """What `read_state` returns, not to be changed; raises what that raises, and OSError where there is none."""
+        about = path.stat()
+        written = about.st_ino, about.st_mtime_ns
+        if path not in self._read or self._read[path][0] != written:
+            self._read[path] = written, read_state(path)
+        return self._read[path][1]
+
+
 def write_state(path: Path, state: WorkerState) -> None:
     """Write a state.json, whole or not at all; StorageError where it cannot be written."""
     rejected = dict(Counter(state.rejected).most_common(_REJECTIONS))

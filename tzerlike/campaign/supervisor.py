@@ -18,7 +18,7 @@ from tzerlike.campaign.directory import ENVIRONMENT, MIRROR, CampaignDir
 from tzerlike.campaign.machines import difference, write_machine
 from tzerlike.campaign.recovery import recover
 from tzerlike.campaign.shard import Part
-from tzerlike.campaign.state import WorkerState, read_state
+from tzerlike.campaign.state import StatesRead, WorkerState
 from tzerlike.campaign.stats import CurvePoint
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
@@ -113,6 +113,7 @@ class Supervisor:
     _books: Books = field(init=False)
     _announcer: Announcer = field(init=False)
     _cores: tuple[int, ...] = ()
+    _read: StatesRead = field(default_factory=StatesRead)
 
     def __post_init__(self) -> None:
         self._books = Books(self.directory)
@@ -361,7 +362,7 @@ class Supervisor:
     def _states(self) -> list[WorkerState]:
         """The states of this machine's workers."""
         paths = map(self.directory.worker_state, self._part.numbers)
-        return [read_state(path) for path in paths if path.exists()]
+        return [self._read.of(path) for path in paths if path.exists()]
 
     def _elapsed_so_far(self) -> float:
         last = self._books.curve[-1].elapsed_s if self._books.curve and self._part.alone else 0.0

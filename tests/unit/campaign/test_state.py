@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.campaign.state import InHand, Tally, WorkerState, Yield, read_state, write_state
+from tzerlike.campaign.state import InHand, StatesRead, Tally, WorkerState, Yield, read_state, write_state
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.errors import UserError
 from tzerlike.core.stored import StoredCase
@@ -41,6 +41,23 @@ def test_its_keys_are_those_of_before(tmp_path: Path) -> None:
     assert data["schema_version"] == 1
     assert (data["worker"], data["entries"], data["mutators"]) == (2, [["a" * 64, 3]], {"swap": [4, 0, 0]})
     assert data["in_hand"] == {"case": STORED.case.to_json(), "provenance": STORED.provenance.to_json(), "tries": 0}
+
+
+def test_a_file_is_read_again_once_it_has_been_written_again(tmp_path: Path) -> None:
+    path, states = tmp_path / "state.json", StatesRead()
+    write_state(path, state())
+    first = states.of(path)
+    assert first == state() and states.of(path) is first
+    later = state()
+    later.iterations = 10
+    write_state(path, later)
+    assert states.of(path).iterations == 10
+    path.write_text("{}")
+    with pytest.raises(UserError):
+        states.of(path)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        states.of(path)
 
 
 def test_of_very_many_rejections_the_most_frequent_are_saved_and_all_are_kept(tmp_path: Path) -> None:
