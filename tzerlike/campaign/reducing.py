@@ -248,7 +248,7 @@ class Reductions:
         self, bundle: Bundle, judge: FindingJudge, taken: Callable[[Case], None] = lambda case: None
     ) -> Shrinking[Case]:
         reducers = (guilty_passes(bundle.observation), *self._programs.reducers.values())
-        task = Task(reducers, self._programs.size, lambda case: case.id, judge.keeps)
+        task = Task(reducers, self._programs.size, lambda case: case.id, judge.keeps, judge.may_keep)
         return Shrinking(bundle.stored.case, task, taken)
 
     def _save(self, bundle: Bundle, cases: Sequence[Case], environment: Mapping[str, Any]) -> None:

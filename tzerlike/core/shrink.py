@@ -22,15 +22,24 @@ Reducer = Callable[[V], Iterator[Attempt[V]]]
 order; a candidate need be neither smaller nor keep the property."""
 
 
+WIDEST = 8
+"""Candidates that are screened together, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[V]):
     """What is searched: `size` is a total order (equal sizes mean equal values), `identity` names a value, and `keeps`
-    says whether a value has the property. `keeps` is asked about a name once."""
+    says whether a value has the property. `keeps` is asked about a name once.
+
+    Where it is cheaper to rule out several values at once, `may_keep` says of the first of some values, of one at
+    least, whether they may have the property; `keeps` is asked about those alone.
+    """
 
     reducers: Sequence[Reducer[V]]
     size: Callable[[V], Any]
     identity: Callable[[V], Hashable]
     keeps: Callable[[V], bool]
+    may_keep: Callable[[Sequence[V]], Sequence[bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ class Shrinking(Generic[V]):
         self.asked = 0
         self.taken = 0
         self._size = task.size(start)
+        self._width = 1
         self._task = task
         self._tell = tell
         self._refused: set[Hashable] = set()
@@ -116,30 +126,52 @@ class Shrinking(Generic[V]):
     def _first(self, reducer: Reducer[V], skipped: int, patience: float) -> Generator[None, None, int | None]:
         """Take the first good candidate from place `skipped` on; return its place, or None without one."""
         last = self.asked + patience
+        waiting: dict[Hashable, _Candidate[V]] = {}
         for place, attempt in enumerate(reducer(self.best)):
-            if self.asked >= last:
-                return None
-            if place >= skipped:
-                yield
-                if self._take(attempt):
-                    return place
+            if self.asked + len(waiting) >= last:
+                break
+            if place < skipped:
+                continue
+            yield
+            value = attempt()
+            if value is None or (name := self._task.identity(value)) in self._refused or name in waiting:
+                continue
+            if (size := self._task.size(value)) < self._size:
+                waiting[name] = _Candidate(place, name, value, size)
+            if len(waiting) >= self._width:
+                if (taken := self._take([*waiting.values()])) is not None:
+                    return taken
+                waiting.clear()
+        return self._take([*waiting.values()])
+
+    def _take(self, waiting: Sequence[_Candidate[V]]) -> int | None:
+        """Take the first candidate that has the property; return its place, or None without one.
+
+        The longer none has it, the more are screened together.
+        """
+        while waiting:
+            values = [candidate.value for candidate in waiting]
+            ruled = self._task.may_keep(values) if self._task.may_keep and len(values) > 1 else [True]
+            for candidate, may in zip(waiting, ruled, strict=False):
+                self.asked += 1
+                if may and self._task.keeps(candidate.value):
+                    self.best, self._size, self._width = candidate.value, candidate.size, 1
+                    self.taken += 1
+                    self._tell(candidate.value)
+                    return candidate.place
+                self._refused.add(candidate.name)
+            waiting = waiting[len(ruled) :]
+        if self._task.may_keep:
+            self._width = min(2 * self._width, WIDEST)
         return None
 
-    def _take(self, attempt: Attempt[V]) -> bool:
-        candidate = attempt()
-        if candidate is None or (name := self._task.identity(candidate)) in self._refused:
-            return False
-        size = self._task.size(candidate)
-        if not size < self._size:
-            return False
-        self.asked += 1
-        if not self._task.keeps(candidate):
-            self._refused.add(name)
-            return False
-        self.best, self._size = candidate, size
-        self.taken += 1
-        self._tell(candidate)
-        return True
+
+@dataclass(frozen=True, slots=True)
+class _Candidate(Generic[V]):
+    place: int
+    name: Hashable
+    value: V
+    size: Any
 
 
 def spans(count: int) -> Iterator[tuple[int, int]]:

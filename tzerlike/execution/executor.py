@@ -87,7 +87,7 @@ class ForkExecutor:
         self._baselines: OrderedDict[str, None] = OrderedDict()
         self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         self.children = 0
-        """Requests so far, each of which takes a child of its own."""
+        """Cases and other requests so far: as many children, but for cases that share one."""
         self.overhead: defaultdict[str, float] = defaultdict(float)
         """Seconds not yet booked: `fork` is what waiting for children took beyond their work, `screen` the work in a
         child of many on cases that then ran in one of their own."""
@@ -121,6 +121,12 @@ class ForkExecutor:
             seen = before or self._alone(case, count, limits, effort)
             observations.append(self._pursued(case, seen, limits, effort))
         return observations
+
+    def clean(self, cases: Sequence[Case], *, limits: Limits | None = None, effort: Effort | None = None) -> list[bool]:
+        """Run cases in turn in one child as long as it lives; return of each that it came to, one at least, whether
+        nothing about it can be a finding. Of any other a child of its own has to say what it is."""
+        seen = self._run_child(cases, False, limits or self.limits, effort or self.effort)
+        return [_brings_nothing(one) and not one.offences for one in seen]
 
     def _screened(self, cases: Sequence[Case], limits: Limits, effort: Effort) -> list[Observation | None]:
         """Run cases in turn in one child as long as it lives, and in a fresh one after each death; return what came of
@@ -325,7 +331,7 @@ class ForkExecutor:
         again, the status is that of a SIGKILL.
         """
         lane = self._lane
-        self.children += 1
+        self.children += count
         began = time.perf_counter()
         reply = self._woken(limits, count)
         if reply is None or self._killed(reply):

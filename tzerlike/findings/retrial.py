@@ -41,7 +41,8 @@ class Retrial:
 
     `write` confirms a finding and writes its bundle into a directory; None where it does not show every time, a hang
     has an end, or the witness objects. `layouts` are the heaps that a finding is confirmed on; `few` those that a
-    smaller case has to show it on before it is taken. `tier` is that of a finding on its very program.
+    smaller case has to show it on before it is taken. `tier` is that of a finding on its very program. `clean` says of
+    the first of some cases whether nothing about them can be a finding, for less than as many looks.
     """
 
     look: LookAt
@@ -49,6 +50,7 @@ class Retrial:
     layouts: tuple[int, ...] = (0, 0)
     few: tuple[int, ...] = (0,)
     tier: Callable[[Finding], int] = lambda finding: 0
+    clean: Callable[[Sequence[Case]], Sequence[bool]] | None = None
 
 
 def retrial_of(
@@ -120,7 +122,10 @@ def retrial_of_compilation(
 
     # Wrong code is walked along its passes each time that it shows: one heap, on which fresh memory is filled.
     few = (LAYOUTS[-1],) if kind == "wrong-code" else (LAYOUTS[0], LAYOUTS[-1]) if layouts == LAYOUTS else layouts
-    return Retrial(look, write, layouts, few, tier=lambda finding: tier_of_case(finding, executor, programs))
+    spent = replace(effort or executor.effort, layout=few[0])
+    # What takes all of some limit would take it from the cases behind it.
+    clean = None if kind in ("hang", "oom") else partial(executor.clean, limits=limits, effort=spent)
+    return Retrial(look, write, layouts, few, lambda finding: tier_of_case(finding, executor, programs), clean)
 
 
 def _of_probe(bundle: Bundle, probe: Probe, executor: ForkExecutor, programs: Programs) -> Retrial:

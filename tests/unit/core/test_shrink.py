@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
@@ -10,7 +11,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tzerlike.core.shrink import Attempt, Outcome, Shrinking, Task, last_that, search, spans
+from tzerlike.core.shrink import WIDEST, Attempt, Outcome, Shrinking, Task, last_that, search, spans
 
 Value = tuple[int, ...]
 
@@ -68,6 +69,30 @@ def test_the_result_has_the_property_and_is_no_larger(problem: tuple[Value, Call
     assert keeps(outcome.value)
     assert size(outcome.value) <= size(start)
     assert (outcome.value == start) == (outcome.taken == 0)
+
+
+@given(problems(), st.integers(0, 99))
+def test_ruling_out_several_values_at_once_changes_only_how_many_are_looked_at(
+    problem: tuple[Value, Callable[[Value], bool]], salt: int
+) -> None:
+    start, keeps = problem
+    looked: list[Value] = []
+
+    def drawn(values: object, below: int) -> int:
+        return blake2b(repr((salt, values)).encode(), digest_size=2).digest()[0] % below
+
+    def looks(value: Value) -> bool:
+        looked.append(value)
+        return keeps(value)
+
+    def may_keep(values: Sequence[Value]) -> list[bool]:
+        """The first of some values, as where a child dies of one; of what has not the property it rules out half."""
+        assert 1 < len(values) <= WIDEST
+        return [keeps(value) or drawn(value, 2) == 0 for value in values[: 1 + drawn(values, len(values))]]
+
+    plain = search(start, task(keeps))
+    assert search(start, replace(task(looks), may_keep=may_keep)) == plain
+    assert len(looked) == len(set(looked)) <= plain.asked
 
 
 @given(problems(), st.integers(1, 4))

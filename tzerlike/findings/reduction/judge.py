@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from tzerlike.core.case import Case
@@ -54,6 +55,13 @@ class FindingJudge:
         """Return on how many of the heaps for confirmation the finding shows, and how many there are."""
         layouts = self.retrial.layouts
         return sum(self.finding(case, layout) is not None for layout in layouts), len(layouts)
+
+    @property
+    def may_keep(self) -> Callable[[Sequence[Case]], Sequence[bool]] | None:
+        """Says of the first of some smaller cases whether they may take the place of the one that was found; None where
+        that costs no less than `keeps`."""
+        clean = self.retrial.clean
+        return None if clean is None else lambda cases: [not one for one in clean(cases)]
 
     def keeps(self, case: Case) -> bool:
         """Whether a smaller case may take the place of the one that was found."""

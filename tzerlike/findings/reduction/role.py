@@ -136,7 +136,7 @@ def reduce_bundle(
 
     def searched(case: Case, judge: FindingJudge) -> Outcome[Case]:
         size = programs.rough_size if bundle.kind == "slow-code" else programs.size
-        task = Task(tuple(programs.reducers.values()), size, lambda case: case.id, judge.keeps)
+        task = Task(tuple(programs.reducers.values()), size, lambda case: case.id, judge.keeps, judge.may_keep)
         return search(case, task, stop=patience.ended, taken=note)
 
     asked, limits = 0, hasty(bundle.limits, bundle.kind)
