@@ -96,6 +96,14 @@ def test_a_death_that_the_cases_before_it_brought_about_is_none(batch: tuple[For
     assert batch[1].runs[0] == 4 + 1
 
 
+def test_what_is_clean_is_told_in_one_child_as_long_as_it_lives(batch: tuple[ForkExecutor, Compiler]) -> None:
+    executor, compiler = batch
+    programs = ("plain 3", "offends", "refused", "taints", "sensitive", "plain")
+    cases = [Case(program, input_seed=place) for place, program in enumerate(programs)]
+    assert executor.clean(cases) == [True, False, True, True, False]
+    assert (compiler.runs[0], compiler.coverage.covered(), executor.children) == (5, 0, len(cases))
+
+
 def test_baseline_builds_are_spared_behind_others_alone_and_some_are_made(
     batch: tuple[ForkExecutor, Compiler],
 ) -> None:

@@ -98,6 +98,8 @@ class Reductions:
         self._current: ToReduce | None = None
         self._pairs = state.pairs
         """Cases of the campaign when candidates were tried the last time: an iteration may be a batch of them."""
+        self._left = 0
+        """Children that may still be taken before the next iteration; fewer than none where a step took too many."""
 
     def found(self, bundle: Path, finding: Signed, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
@@ -120,17 +122,18 @@ class Reductions:
 
     def go_on(self, *, to_the_end: bool = False) -> None:
         """Try the next few candidates, as far as they may be afforded; or `to_the_end`, those of the first tier."""
-        spent, state = 0, self._state
+        state = self._state
         cases, self._pairs = max(1, state.pairs - self._pairs), state.pairs
+        self._left = min(0, self._left) + _AT_ONCE * cases
         for _ in range(_ATTEMPTS):
-            if not state.to_reduce or spent >= _AT_ONCE * cases:
+            if not state.to_reduce or self._left <= 0:
                 return
             state.to_reduce.sort(key=_last_turn if to_the_end else _turn)
             first = state.to_reduce[0]
             if not (first.urgent if to_the_end else self._affords(first)):
                 return
             cost = self._step()
-            spent += cost
+            self._left -= cost
             state.reducing += cost
 
     def _affords(self, first: ToReduce) -> bool:
