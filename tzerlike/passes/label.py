@@ -42,6 +42,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "Double buffer scope must be inside a loop": "s_tir.InjectDoubleBuffer says what it wants",
     "does not satisfy the offset_factor": "s_tir.LowerMatchBuffer takes an offset that it can prove to be a multiple",
     r"is_zero\(op->min\)": "s_tir.InjectVirtualThread wants loops as s_tir.CanonicalizeLoop leaves them, from zero",
+    "Loop step for .* may not be positive": "s_tir.CanonicalizeLoop takes steps that it can prove to be positive",
     "Nested parallel loop is not supported": "LLVM code generation has one level of parallel loops",
     "Do not have a default for tirx.(Break|Continue)": "S-TIR's lowering knows no jumps",
     "Cannot find function .* global registry": "a runtime without the device that the program asks for",

@@ -71,6 +71,7 @@ FLAT = (
     "Check failed: shape.size() == 1 (2 vs. 1) : InjectVirtualThread expects rewritten allocations to be flat memory."
 )
 ASYNC = "InternalError: Check failed: (!in_async) is false: Nested async scopes not supported"
+STEP = "InternalError: Loop step for i1 may not be positive: -2147483648"
 STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle constant size stack allocation for now"
 
 
@@ -89,6 +90,7 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
         ),
         pytest.param(DEFAULT, "s_tir.InjectVirtualThread", set(), FLAT, False, id="flat, and made otherwise"),
         pytest.param(DEFAULT, "s_tir.InjectPTXAsyncCopy", set(), ASYNC, True, id="asynchronous in each other"),
+        pytest.param(DEFAULT, "s_tir.CanonicalizeLoop", set(), STEP, True, id="a step that is not positive"),
         pytest.param(DEFAULT, "s_tir.ThreadSync", {Fact.CONDITIONS}, SYNC, True, id="a condition of the program's"),
         pytest.param(DEFAULT, "s_tir.ThreadSync", set(), SYNC, False, id="a condition of TVM's own"),
         pytest.param(
