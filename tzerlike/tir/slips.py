@@ -197,8 +197,12 @@ def _begun_again(before: Tree, after: Tree) -> set[str]:
 
 
 def _begun(tree: Tree) -> Counter[str]:
-    stores = (site for site in tree.of_type(tirx.BufferStore) if in_init(site))
-    return Counter(name_of(accessed_by(site.node)) for site in stores)
+    """How many blocks begin to sum up in a buffer, by its name; of those of one name, in the one with the most."""
+    buffers = (accessed_by(site.node) for site in tree.of_type(tirx.BufferStore) if in_init(site))
+    most: Counter[str] = Counter()
+    for (name, _), count in Counter((name_of(buffer), key(buffer)) for buffer in buffers).items():
+        most[name] = max(most[name], count)
+    return most
 
 
 def _accesses(tree: Tree) -> Iterator[tuple[Site, str]]:

@@ -98,6 +98,12 @@ def factored(sch: Any) -> None:
     sch.rfactor(sch.get_loops(sch.get_sblock("B"))[2], 0)
 
 
+def halved(sch: Any) -> None:
+    """Factor the sum by the halves of its last loop, which come out even."""
+    loop = sch.get_loops(sch.get_sblock("B"))[-1]
+    sch.rfactor(sch.split(loop, [None, 2])[1], 0)
+
+
 def parted(sch: Any) -> None:
     sch.loop_partition(sch.get_loops(sch.get_sblock("B"))[1], [3, None])
 
@@ -137,6 +143,10 @@ def test_what_a_primitive_did_wrong(program: str, first: Step, step: Step, words
 )
 def test_what_is_well_shows_nothing(program: str, steps: list[Step]) -> None:
     assert slips_of(after_steps(program), after_steps(program, *steps)) == ()
+
+
+def test_two_buffers_of_one_name_are_not_one_that_is_summed_up_twice() -> None:
+    assert slips_of(after_steps(SUM, halved), after_steps(SUM, halved, halved)) == ()
 
 
 WHERE = """
