@@ -41,6 +41,7 @@ from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, read_model
+from tzerlike.graph.relax import relax_objection
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.steps import COMPILED
 from tzerlike.graph.symbols import with_those_of
@@ -263,6 +264,20 @@ def test_the_first_pass_that_leaves_what_the_verifier_refuses_is_named(monkeypat
     assert account.headline == f"Planted leaves an ill-formed module: {offence.where}"
     assert account.quoted == offence.where
     assert judge_errors(case, seen) is None
+
+
+def test_a_step_is_not_to_blame_for_what_the_verifier_refused_before_it() -> None:
+    """Relax's verifier forgets the captured variables of a block behind the first block within the closure."""
+    tensor, flag, row = TensorType((2,), "float32"), TensorType((), "bool"), TensorType((8,), "int32")
+    vertices = (
+        Vertex("tuple", (0, 0), {"nested": False}, (tensor, tensor)),
+        Vertex("call_tir:counted", (), {"dtype": "int32", "shape": (8,), "step": 7}, (row,), ("closure1",)),
+        Vertex("if:two", (1, 5, 4, 2, 3), {}, (row, tensor), ("closure1",)),
+    )
+    model = Model((Origin(tensor), Origin(flag), Origin(row)), vertices, (3, 4, 5, 6, 7))
+    assert relax_objection(drawn_module(model)) == "DataflowVar lv2 is not defined."
+    case = case_of(model, "relax.ThroughJson")
+    assert judge_form(case, observed(case)) is None
 
 
 def test_reduction_keeps_values_that_are_searched_for_until_it_does_without() -> None:

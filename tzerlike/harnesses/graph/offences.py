@@ -35,14 +35,15 @@ class PassJudge:
     def __init__(self, spec: PassSpec, module: Any, effort: Effort) -> None:
         self._name, self._before = noted_as(spec), module
         # Nothing goes into an import.
-        checks = frozenset() if spec in IMPORT_STEPS else effort.checks
+        self._imports = spec in IMPORT_STEPS
+        checks = frozenset() if self._imports else effort.checks
         immutable = Check.IMMUTABILITY in checks
         self._signatures = Check.SIGNATURES in checks
         self._hashed = tvm_api.structural_hash(module) if immutable else None
 
     def offences(self, after: Any) -> Iterator[Offence]:
         """Yield what the step did that it may not."""
-        if not relax_accepts(after):
+        if not relax_accepts(after) and (self._imports or relax_accepts(self._before)):
             yield Offence(ILL_FORMED, self._name, "well-formed", relax_objection(after))
         if self._name in ROUND_TRIPS and not tvm_api.structural_equal(self._before, after):
             where = differing_construct(self._before, after) or "it is read as another one"
