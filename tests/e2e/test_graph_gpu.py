@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 
-from tests.models import ALL, called, case_of, floats, observed
+from tests.models import ALL, Drafted, called, case_of, floats, observed
 from tzerlike.core.effort import Check
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import Results
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.graph.model import Origin, TensorType
+from tzerlike.graph.model import Origin, TensorType, VaryingExtent
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.harnesses.graph.program import script_of_model
 from tzerlike.harnesses.graph.regression import regression_test
@@ -84,3 +85,15 @@ def test_source_for_a_gpu_that_nvrtc_refuses_is_found_with_a_test_that_shows_it(
             done.stdout[-800:],
             done.stderr[-800:],
         )
+
+
+@pytest.mark.skipif(find_cuda_toolchain() is None, reason="needs NVRTC (extra `cuda`)")
+@pytest.mark.usefixtures("without_nvcc")
+def test_no_pass_is_to_blame_without_which_nvrtc_refuses_the_source_as_well() -> None:
+    """ConvertSSA leaves a variable free in the source of `cumsum`, which NVRTC does not mind."""
+    square = Origin(TensorType((2, 2), "float16"))
+    drafted = Drafted(square, Origin(TensorType((1, 2, 2), "float16")))
+    model = drafted.model(drafted.call("round", 0), drafted.call("cumsum", 1, axis=-3, exclusive=False))
+    varying = msgspec.structs.replace(model, variables=((2, 5, 6),), written=(VaryingExtent(2, (0,), 1, 0),))
+    seen = observed(replace(case_of(varying), target=CUDA), replace(ALL, checks=ALL.checks | {Check.DEVICE_SOURCE}))
+    assert "hnearbyint is undefined" in seen.message and seen.origin is None

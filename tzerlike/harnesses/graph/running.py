@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -53,7 +53,7 @@ def run_case(
             rejection = _rejection(building, model, refusal.message)
             record["rejection"] = rejection.to_json()
             if rejection.support and rejection.well_formed:
-                record |= _maker(building, model, record["pass"], refusal.message)
+                record |= _maker(building, model, record, refusal.message)
         return record | _offences(building)
     record = {"exit": Exit.OK.value, "pass_blocks": blocks} | _offences(building)
     if Check.RESULTS in effort.checks and not building.offences:
@@ -112,13 +112,16 @@ def _rejection(building: Building, model: Model, message: str) -> Rejection:
     return Rejection(label.value, not building.offences, "builds" if builds else "", bare=not builds)
 
 
-def _maker(building: Building, model: Model, failing: str, message: str) -> dict[str, Any]:
-    """Who is to blame in place of the pass that failed, where that is known: another pass, or an operator's
-    gradient."""
+def _maker(building: Building, model: Model, record: Mapping[str, Any], message: str) -> dict[str, Any]:
+    """Who is to blame in place of the pass that failed by a `record`, where that is known: another pass, or an
+    operator's gradient."""
+    failing, of_source = record["pass"], record["stage"] == Stage.COMPILE_DEVICE.value
 
     def build(case: Case, instruments: Sequence[Any]) -> None:
         again = Building(case, building.channel, building.effort)
-        again.build(again.module(model), case.passes, instruments=instruments)
+        built, _ = again.build(again.module(model), case.passes, instruments=instruments)
+        if of_source:
+            _offer(again, built, ALONE)
 
     found = gradient_at_fault(building, model, failing, message) or maker_of_failure(building.case, failing, build)
     return {} if found is None else {"origin": asdict(found)}
