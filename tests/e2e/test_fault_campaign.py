@@ -24,7 +24,7 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
         from tzerlike.oracles.round_trip import examiner
 
         limit.LIMIT = 2.0
-        every = {"interpret_seeded": 13, "localised": 17, "attempted": 3, "look": 3}
+        every = {"interpret_seeded": 13, "localised": 17, "attempted": 3, "_fault_of": 3}
         seen = dict.fromkeys(every, 0)
 
         def planted(module, name):
@@ -33,7 +33,8 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
             def failing(*arguments, **named):
                 seen[name] += 1
                 # In a child the count is that of the zygote: there the program decides.
-                number = len(arguments[0].script()) if name == "interpret_seeded" else seen[name]
+                text = arguments[0].script() if name == "interpret_seeded" else arguments[0]
+                number = len(text) if name in ("interpret_seeded", "_fault_of") else seen[name]
                 if number % every[name] == 0:
                     raise KeyError(f"planted in {name}")
                 return call(*arguments, **named)
@@ -41,7 +42,7 @@ if "tzerlike.processes.zygote" in sys.orig_argv:
             setattr(module, name, failing)
 
         for module, name in ((results, "interpret_seeded"), (executor, "localised"), (pairs, "attempted"),
-                             (examiner, "look")):
+                             (examiner, "_fault_of")):
             planted(module, name)
         freeze()
 

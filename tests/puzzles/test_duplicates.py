@@ -11,7 +11,7 @@ import pytest
 
 from tests.puzzles.confirming import Confirming, NoTexts, confirming
 from tests.puzzles.conftest import LIMITS, fake_run_case
-from tzerlike.campaign.state import InHand
+from tzerlike.campaign.state import Kept
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.observation import Observation
 from tzerlike.core.stored import StoredCase
@@ -77,9 +77,9 @@ def test_what_another_worker_is_confirming_is_left_to_it(workers: list[Confirmin
     (finding,) = second._judge(stored.case)
     with first.claims.held(finding.signature):
         assert second.confirm([finding], stored, Occasion(0)) == [finding.signature]
-        second.judge_again(InHand.of(stored))
+        second.judge_again(Kept.of(stored))
     assert not list(second.directory.bundles()) and second.state.duplicates == {"crash": 2}
-    second.judge_again(InHand.of(stored))
+    second.judge_again(Kept.of(stored))
     assert len(list(second.directory.bundles())) == 1
 
 

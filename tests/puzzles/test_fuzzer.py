@@ -18,6 +18,7 @@ from tzerlike.campaign.pairs import Passes, Plan
 from tzerlike.core.bandit import Yields
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.config import CampaignConfig
+from tzerlike.core.effort import Effort
 from tzerlike.core.errors import Fault
 from tzerlike.core.mutation import Attempt, Mutant, Mutation
 from tzerlike.core.observation import Exit, Observation, Stage
@@ -46,7 +47,7 @@ class Scripted:
         self.cases: list[Case] = []
         self.schedules: list[Mutant] = []
 
-    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
+    def run(self, cases: Sequence[Case], *, count: bool = True, effort: Effort | None = None) -> list[Observation]:
         self.cases += cases
         return [self.script.pop(0) if self.script else self.otherwise for _ in cases]
 
@@ -509,7 +510,7 @@ class OnlyChangePays(Scripted):
         super().__init__()
         self.seen: set[str] = set()
 
-    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
+    def run(self, cases: Sequence[Case], *, count: bool = True, effort: Effort | None = None) -> list[Observation]:
         answers = [OK_OLD if case.ir in self.seen else OK_NEW for case in cases]
         self.seen |= {case.ir for case in cases}
         return answers

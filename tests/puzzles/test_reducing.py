@@ -254,7 +254,7 @@ def test_the_second_tier_is_reduced_to_the_end_where_little_was_spent(campaign: 
         path = campaign.write(finding)
         campaign.reductions.found(path, finding, tier)
         campaign.go_on_until(lambda: all(item.rough for item in campaign.state.to_reduce))
-        campaign.state.reducing = int(0.2 * campaign.state.pairs)
+        campaign.state.reducing = int(0.8 * ListHarness.reducing_share * campaign.state.pairs)
         for _ in range(100):
             campaign.reductions.go_on()
         assert (read_bundle(path / "reduced").stored.case.ir == "[150]") == ends

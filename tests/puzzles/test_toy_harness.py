@@ -10,6 +10,7 @@ import pytest
 from tests.data.toy_harness.tzerlike_lists import PASSES, ListPairs, Numbers, dies
 from tzerlike.campaign.loop import Fuzzer, Hooks, Import, Search, Step
 from tzerlike.core.case import Case
+from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
@@ -21,7 +22,7 @@ class ListCompiler:
     def __init__(self) -> None:
         self.covered: set[tuple[str, int, int]] = set()
 
-    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]:
+    def run(self, cases: Sequence[Case], *, count: bool = True, effort: Effort | None = None) -> list[Observation]:
         return [self.observed(case) for case in cases]
 
     def observed(self, case: Case) -> Observation:

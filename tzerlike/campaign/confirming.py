@@ -16,7 +16,7 @@ from tzerlike.campaign.budget import Interrupted
 from tzerlike.campaign.claims import Claims
 from tzerlike.campaign.reducing import Reductions
 from tzerlike.campaign.shard_worker import Assignment, Beats, ShardWorker
-from tzerlike.campaign.state import InHand
+from tzerlike.campaign.state import Kept
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.errors import Fault, StorageError, UserError, contained
@@ -125,7 +125,7 @@ class ConfirmingWorker(ShardWorker):
         self.faults.keep(partial(self.reductions.go_on, to_the_end=to_the_end), "reduce", occasion)
         self.state.seconds["reduce"] += time.perf_counter() - began
 
-    def judge_again(self, left: InHand) -> None:
+    def judge_again(self, left: Kept) -> None:
         """Judge the case once more over whose findings a worker was ended; one that has ended two is set aside."""
         stored = left.stored
         occasion = Occasion(stored.provenance.iteration, stored)
@@ -142,7 +142,7 @@ class ConfirmingWorker(ShardWorker):
         """Report the findings of a case; returns the signature of each that has a bundle, or needs none."""
         if not all(map(self._done_with, findings)):
             # Whatever ends this worker now, another one takes it up.
-            self.state.in_hand = InHand.of(stored)
+            self.state.in_hand = Kept.of(stored)
             self.save()
         with self.confirming():
             signatures = [
@@ -245,7 +245,7 @@ class ConfirmingWorker(ShardWorker):
             return None
         self.doubts.add(what)
         # What takes this worker with it does so again: the next one sets the case aside.
-        self.state.in_hand = InHand.of(stored, tries=1)
+        self.state.in_hand = Kept.of(stored, tries=1)
         self.save()
         try:
             found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)

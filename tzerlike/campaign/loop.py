@@ -15,6 +15,7 @@ from tzerlike.campaign.shard_worker import Beats
 from tzerlike.campaign.state import Tally, Yield
 from tzerlike.core.bandit import shares
 from tzerlike.core.case import TIR, Case, Provenance
+from tzerlike.core.effort import COMPILE_ONLY, Effort
 from tzerlike.core.errors import Fault, contained, kept
 from tzerlike.core.finding import Finding
 from tzerlike.core.mutation import ILL_FORMED, Mutation
@@ -69,7 +70,7 @@ _DRAWS = 12
 class Executor(Protocol):
     """What the loop needs of `tzerlike.execution.executor.ForkExecutor`."""
 
-    def run(self, cases: Sequence[Case], *, count: bool = True) -> list[Observation]: ...
+    def run(self, cases: Sequence[Case], *, count: bool = True, effort: Effort | None = None) -> list[Observation]: ...
 
 
 class Notes(Beats, Protocol):
@@ -344,7 +345,7 @@ class Fuzzer:
         if passes == case.passes:
             return trial
         smaller = replace(case, passes=passes)
-        (again,) = self.executor.run([smaller])
+        (again,) = self.executor.run([smaller], effort=COMPILE_ONLY)
         for fault in again.faults:
             self.hooks.on_fault(fault, replace(trial, case=smaller).occasion)
         self._spend(again)

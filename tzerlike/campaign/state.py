@@ -95,15 +95,15 @@ class Tally(msgspec.Struct, kw_only=True):
         return total
 
 
-class InHand(msgspec.Struct):
-    """A case with findings that are being confirmed; `tries` counts the workers that have begun to judge it again."""
+class Kept(msgspec.Struct):
+    """A case that something is still to be done with; `tries` counts the workers that have begun with that again."""
 
     case: dict[Text, Any]
     provenance: dict[Text, Any]
     tries: Count = 0
 
     @classmethod
-    def of(cls, stored: StoredCase, tries: int = 0) -> InHand:
+    def of(cls, stored: StoredCase, tries: int = 0) -> Kept:
         return cls(stored.case.to_json(), stored.provenance.to_json(), tries)
 
     @property
@@ -149,7 +149,8 @@ class WorkerState(Tally, kw_only=True):
     `coverage` is that of all workers of a machine, and so is that in `libraries`, of each by its name where there are
     several: how many of its blocks are reached, and how many it has. `reducing` is how many cases reductions have
     taken, `seen_again` counts findings that had a bundle, by signature. `bringing` is the share of the last cases that
-    brought something. `idle` is who has nothing to mutate, and no seed left to begin with. `yields`
+    brought something. `in_hand` is a case whose findings are being confirmed, `to_examine` has those that probes are to
+    look at, several at a time. `idle` is who has nothing to mutate, and no seed left to begin with. `yields`
     has for each of `entries` how many mutations it had, and how many found something.
     """
 
@@ -170,7 +171,8 @@ class WorkerState(Tally, kw_only=True):
     yields: list[tuple[Count, Count]] = []
     focused: list[_Id] = []
     superseded: list[_Id] = []
-    in_hand: InHand | None = None
+    in_hand: Kept | None = None
+    to_examine: dict[Text, list[Kept]] = {}
     to_reduce: list[ToReduce] = []
     reducing: Count = 0
     bringing: Annotated[float, Meta(ge=0, le=1)] = 1.0

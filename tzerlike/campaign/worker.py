@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tzerlike.campaign.confirming import ConfirmingWorker
 from tzerlike.campaign.corpora.carried import Carried
 from tzerlike.campaign.corpus import Entry
 from tzerlike.campaign.loop import (
@@ -26,13 +24,13 @@ from tzerlike.campaign.loop import (
     Step,
 )
 from tzerlike.campaign.pairs import Pairs
+from tzerlike.campaign.probing import TOGETHER, ProbingWorker
 from tzerlike.campaign.shard_worker import Assignment
 from tzerlike.campaign.transport import SharedDirectory, Transport
 from tzerlike.core.case import print_sequence
 from tzerlike.core.effort import Check
 from tzerlike.core.errors import UserError
-from tzerlike.core.mutation import Mutation
-from tzerlike.core.observation import Exit, message_template
+from tzerlike.core.observation import Exit
 from tzerlike.core.rng import rng_for
 from tzerlike.core.storage import write_atomic
 from tzerlike.core.stored import StoredCase
@@ -40,17 +38,10 @@ from tzerlike.coverage import Coverage
 from tzerlike.coverage.focus import read_focus
 from tzerlike.coverage.snapshot import Identity, read_snapshot, snapshot_bytes
 from tzerlike.execution.executor import ForkExecutor
-from tzerlike.findings.bundles.examined import bundle_examined
 from tzerlike.findings.defining import doubtful
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.programs import Programs
-from tzerlike.oracles import make_oracles, probes_for
-from tzerlike.oracles.examiner import Look, Made, ask_for, examiner_of
-from tzerlike.oracles.primitives import PROBE
-from tzerlike.oracles.protocol import Probe
-
-_LOOKS = 4
-"""How many mutations are looked at again of those in which the compiler says the same."""
+from tzerlike.oracles.examiner import Made
 
 EXCHANGE_EVERY = 64
 """Iterations between two looks at what the other workers found."""
@@ -83,7 +74,7 @@ def _origin_of(step: Step) -> dict[str, Any]:
     }
 
 
-class Worker(ConfirmingWorker):
+class Worker(ProbingWorker):
     """Fuzzes pairs of program and pass sequence, as tzerlike.campaign.loop does."""
 
     def __init__(
@@ -98,14 +89,12 @@ class Worker(ConfirmingWorker):
         transport: Transport | None = None,
     ) -> None:
         config = assignment.config
-        super().__init__(assignment, executor, notes, make_oracles(config.oracles), programs)
+        super().__init__(assignment, executor, notes, programs)
         self.coverage = coverage
         self.transport = transport or SharedDirectory(self.directory)
         if self.directory.focus.exists():
             executor.in_focus = read_focus(self.directory.focus).of(coverage.libraries)
         self.carried: Carried | None = None
-        self.probes = probes_for(config.oracles)
-        self.amiss: Counter[str] = Counter()
         self.exchange_at = 0
         self.adopted: dict[Path, int] = {}
         self.arriving: Iterator[StoredCase] = iter(())
@@ -186,6 +175,7 @@ class Worker(ConfirmingWorker):
         rng = partial(rng_for, self.config.seed, self.number, step.trial.provenance.iteration)
         made = Made(case, step.inserted, step.trial.parent, step.trial.mutation, rng, step.trial.is_alike(seen))
         signatures += [looked(probe.label, partial(self.examine, probe, made, stored)) for probe in self.probes]
+        signatures += self.examine_together(TOGETHER)
         self.events.add(
             {
                 "t": round(self.budget.elapsed(), 3),
@@ -213,40 +203,6 @@ class Worker(ConfirmingWorker):
             fault = self.fuzzer.pairs.repeated(occasion)
             if fault is not None:
                 self.faults.note(fault, occasion)
-
-    def examine(self, probe: Probe, made: Made, stored: StoredCase) -> str | None:
-        """Look at a case as a probe does that wants it, and bundle what that finds."""
-        began, examiner = time.perf_counter(), examiner_of(probe)
-        look = examiner.look(ask_for(probe, self.executor.call), made) if examiner.wants(made) else Look()
-        if look.word:
-            self.fuzzer.tally.exits[f"{probe.label}: {look.word}"] += 1
-            self.fuzzer.tally.seconds[f"{probe.label}s"] += time.perf_counter() - began
-        if not look.findings:
-            return None
-        (finding,) = look.findings
-        if self._reported(finding):
-            return finding.signature
-        how = (self.executor, self.programs, probe, look, stored, self._found_now)
-        bundle = partial(self.room.keep, partial(bundle_examined, self.directory.findings, *how))
-        with self.confirming():
-            return self._as_ours(finding, lambda: self._bundled(finding, bundle(), probe.label))
-
-    def mutation_amiss(self, mutation: Mutation, amiss: str) -> None:
-        """Look at a mutation in which the compiler seems to have failed: of those that say the same at a few."""
-        probe = next((probe for probe in self.probes if probe is PROBE), None)
-        said = f"{mutation.mutator}: {message_template(amiss)}"
-        if probe is None or self.amiss[said] >= _LOOKS:
-            return
-        self.amiss[said] += 1
-        occasion = Occasion(mutation.iteration, mutation=mutation)
-
-        def look() -> str | None:
-            stored = self.directory.load_case(mutation.parent)
-            rng = partial(rng_for, self.config.seed, self.number, mutation.iteration)
-            made = Made(stored.case, False, stored.case, mutation, rng)
-            return self.examine(probe, made, StoredCase(stored.case, mutation.descent(stored.provenance)))
-
-        self.faults.keep(look, probe.label, occasion)
 
     def adopt_from_others(self) -> None:
         """Take over some of the corpus entries that other workers have sent, those first that the last look left."""

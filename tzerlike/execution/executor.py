@@ -53,9 +53,8 @@ _REMEMBERED = 256
 """Jobs to remember what they laid down."""
 
 _BASELINE_SHARE = 4
-"""Of the cases that are screened behind others one in so many has its baseline build made where the interpreter knows
-the results: that build alone is hardly ever wrong, and takes as long as the other one. What brings anything is judged
-in full."""
+"""Of a campaign's cases one in so many has its baseline build made where the interpreter knows the results: that build
+alone is hardly ever wrong, and takes as long as the other one. Where the other one is wrong both are made."""
 
 _RUNNING = (Stage.RUN_BASELINE, Stage.RUN)
 _LOST = "ChildLost"
@@ -160,6 +159,7 @@ class ForkExecutor:
         They are those of tensor IR; of other harnesses, who is guilty of wrong results may be left to find out.
         """
         of_tensor_ir: tuple[tuple[str, Callable[[Case, Observation, Limits, Effort], Observation]], ...] = (
+            ("baseline build", self._with_baseline),
             ("other build", self._other_build),
             ("thorough run", self._thorough),
             ("weighing", partial(weighed, self.call)),
@@ -179,6 +179,15 @@ class ForkExecutor:
             return seen
         return replace(seen, results=ask_blame(self.call, job, case, results, limits, effort))
 
+    def _with_baseline(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """Judge a case with both builds whose baseline build was spared, where the other one is wrong."""
+        results = seen.results
+        if results is None or results.baseline.ending is not Ending.NOT_RUN or not results.optimised.ending.wrong:
+            return seen
+        if not _spares_baseline(case) or self._baseline_known(case, effort):
+            return seen
+        return self._looked_into(case, seen, limits, effort)
+
     def _other_build(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """Run the other build, in a child of its own, of a program whose baseline build took the first along."""
         results = seen.results
@@ -194,7 +203,11 @@ class ForkExecutor:
         """Run a case again whose builds disagree over the interpreter's step budget, to its end."""
         if seen.results is None or not seen.results.undecided or effort.steps >= THOROUGH_STEPS:
             return seen
-        (again,) = self._run_child([case], False, limits, effort.thorough())
+        return self._looked_into(case, seen, limits, effort.thorough())
+
+    def _looked_into(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """What a child sees of a case on which more is spent, with the blocks that were counted before."""
+        (again,) = self._run_child([case], False, limits, effort)
         return replace(again.sound(), new_blocks=seen.new_blocks, pass_blocks=seen.pass_blocks, focused=seen.focused)
 
     def _blamed(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
@@ -223,6 +236,9 @@ class ForkExecutor:
             if not effort.inputs:
                 archive.write_bytes(evidence_for(case, results).archive)
             return replace(seen, results=device.judged(case, results, archive, effort, limits))
+
+    def _baseline_known(self, case: Case, effort: Effort) -> bool:
+        return not effort.inputs and _inputs_key(case) in self._baselines
 
     def _note_baseline(self, case: Case, results: Results | None) -> None:
         """Remember the programs whose baseline build was right, so that it need not be built for other passes."""
@@ -292,13 +308,13 @@ class ForkExecutor:
     def _run_child(
         self, cases: Sequence[Case], count: bool, limits: Limits, effort: Effort, *, spared: bool = False
     ) -> list[Observation]:
-        known = [not effort.inputs and _inputs_key(case) in self._baselines for case in cases]
+        known = [self._baseline_known(case, effort) for case in cases]
         self._lane.channel.lay_request(
             {
                 "count": count,
                 "effort": effort.to_json(),
                 "baselines": known,
-                "spared": [spared or (count and at > 0 and _spares_baseline(case)) for at, case in enumerate(cases)],
+                "spared": [spared or (count and _spares_baseline(case)) for case in cases],
                 "cases": [case.to_json() for case in cases],
             }
         )

@@ -42,7 +42,7 @@ class Programs(ABC):
     """
 
     reducers: Mapping[str, Reducer[Case]]
-    reducing_share: float = 0.25
+    reducing_share: float = 0.125
     entry_choice: str = "uniform"
 
     @abstractmethod

@@ -26,7 +26,7 @@ from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.tiers import tier_of_case, tier_of_look, tiered
 from tzerlike.oracles import judged, make_oracles
-from tzerlike.oracles.examiner import Look
+from tzerlike.oracles.examiner import Look, ask_for, ruling_out
 from tzerlike.oracles.protocol import Environment, Probe
 from tzerlike.processes.heap import LAYOUTS, layouts_for
 
@@ -142,4 +142,5 @@ def _of_probe(bundle: Bundle, probe: Probe, executor: ForkExecutor, programs: Pr
     # What is wrong with a schedule may be that it reads fresh memory.
     few = (LAYOUTS[-1],) if bundle.kind == "wrong-code" else (LAYOUTS[0],)
     excluded = probe.excluded(held)
-    return Retrial(look, write, few=few, tier=lambda finding: tier_of_look(finding, executor, programs, excluded))
+    tier = lambda finding: tier_of_look(finding, executor, programs, excluded)  # noqa: E731
+    return Retrial(look, write, few=few, tier=tier, clean=ruling_out(probe, ask_for(probe, executor.call)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from random import Random
 from typing import Any, Protocol, cast
@@ -82,7 +83,8 @@ class Examiner(Protocol):
     """A module with these functions.
 
     One that asks children has `examine` as well, a Job, which is what they do; one whose environment can be reduced
-    has `smaller`, which yields what it might hold instead, and one of schedules `last_alone` (`last_step_alone`).
+    has `smaller`, which yields what it might hold instead, and one of schedules `last_alone` (`last_step_alone`). One
+    that looks at many cases for less than at each has `clean` (`ruling_out`).
     """
 
     def wants(self, made: Made) -> bool:
@@ -114,6 +116,13 @@ def last_step_alone(probe: Probe, ask: Ask, case: Case, held: Environment) -> tu
     that step alone; None where that is no less, and of probes of nothing that has steps."""
     offer = getattr(examiner_of(probe), "last_alone", None)
     return None if offer is None else offer(ask, case, held)
+
+
+def ruling_out(probe: Probe, ask: Ask) -> Callable[[Sequence[Case]], Sequence[bool]] | None:
+    """What says of cases whether nothing about each can be a finding, for less than a look at each; None of most
+    probes."""
+    clean = getattr(examiner_of(probe), "clean", None)
+    return None if clean is None else partial(clean, ask)
 
 
 def ask_for(probe: Probe, call: Callable[[str, Mapping[str, Any]], Records]) -> Ask:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.campaign.state import InHand, StatesRead, Tally, WorkerState, Yield, read_state, write_state
+from tzerlike.campaign.state import Kept, StatesRead, Tally, WorkerState, Yield, read_state, write_state
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.errors import UserError
 from tzerlike.core.stored import StoredCase
@@ -16,7 +16,7 @@ STORED = StoredCase(Case('{"nodes": []}', (PassSpec("a.B"),)), Provenance("s", w
 
 
 def state() -> WorkerState:
-    made = WorkerState(iterations=9, elapsed=1.5, worker=2, entries=[("a" * 64, 3)], in_hand=InHand.of(STORED))
+    made = WorkerState(iterations=9, elapsed=1.5, worker=2, entries=[("a" * 64, 3)], in_hand=Kept.of(STORED))
     made.exits["ok"] += 2
     made.seconds["build"] += 0.25
     made.mutators["swap"].tried += 4

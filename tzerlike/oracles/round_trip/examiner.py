@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -62,19 +62,23 @@ def reportable(fault: TextFault) -> bool:
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Print and parse a program, and lay down what is wrong with the outcome; nothing, where its types are wrong, or
-    where it is in TileLang's dialect, which its front end alone parses."""
+    """Print and parse programs in turn, and lay down what is wrong with the outcome of each; nothing, where its types
+    are wrong, or where it is in TileLang's dialect, which its front end alone parses."""
     channel.enter_stage(Stage.TEXT)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    for program in item["programs"]:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        fault = _fault_of(program)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        channel.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
+
+
+def _fault_of(program: str) -> TextFault | None:
     try:
-        module = ask_compiler(lambda: load_ir(item["ir"]))
+        module = ask_compiler(lambda: load_ir(program))
     except CompilerRefused:
-        channel.add_result({"fault": None})
-        return
-    judged = Fact.TILES not in facts_of(item["ir"]) and TypeChecker().check_module(module) is None
-    fault = round_trip(module) if judged else None
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    channel.add_result({"fault": None if fault is None else [fault.stage, fault.cause, fault.detail]})
+        return None
+    judged = Fact.TILES not in facts_of(program) and TypeChecker().check_module(module) is None
+    return round_trip(module) if judged else None
 
 
 def wants(made: Made) -> bool:
@@ -84,13 +88,24 @@ def wants(made: Made) -> bool:
     return (small or made.inserted) and made.rng("text").random() < _SHARE
 
 
+def clean(ask: Ask, cases: Sequence[Case]) -> list[bool]:
+    """Say of each case whether its program survives its text, or is not looked at here, in as few children as live."""
+    told: list[bool] = []
+    while len(told) < len(cases):
+        records, death = ask({"programs": [case.ir for case in cases[len(told) :]]})
+        told += [record["fault"] is None for record in records]
+        if death is not None or not records:
+            told.append(death is not None)
+    return told
+
+
 def look(ask: Ask, made: Made) -> Look:
     return look_again(ask, made.case, {})
 
 
 def look_again(ask: Ask, case: Case, held: Environment, inputs: str = "", layout: int = 0) -> Look:
     """Find that a program does not survive its text; a printer that dies is not looked at here."""
-    records, death = ask({"ir": case.ir})
+    records, death = ask({"programs": [case.ir]})
     if death is not None or not records or records[0]["fault"] is None:
         return Look()
     fault = TextFault(*records[0]["fault"])
