@@ -157,6 +157,16 @@ def test_a_baseline_is_spared_where_the_interpreter_knows_the_results_and_no_bug
     assert Stage.BUILD_BASELINE in stages
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_program_that_is_known_to_be_lowered_well_is_not_run(alike: bool) -> None:
+    notes = Notebook()
+    builds = Builds(lambda: right, lambda: off_by_one, lowered_alike=lambda inputs, judgement: alike)
+    results = judge_builds(program(), builds, 1, Effort(), notes)
+    assert results.defined
+    assert parts(results) == (None if alike else ("optimised", "int", "value"))
+    assert ({Stage.BUILD, Stage.RUN} < set(notes.stages)) is not alike
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64"])
 def test_right_builds_are_no_finding(dtype: str) -> None:
     results = judged(right, right, program(dtype=dtype))

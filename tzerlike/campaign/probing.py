@@ -72,11 +72,11 @@ class ProbingWorker(ConfirmingWorker):
             kept = [one.stored for one in waiting]
             self.notes.beat(kept[-1].provenance.iteration, probe.label)
             told = contained(partial(self._clean, probe, kept), probe.label)
-            faults = self.state.faults.total()
+            faults = sum(self.state.faults.values())
             for stored, clean in zip(kept, repeat(False) if isinstance(told, Fault) else told, strict=False):
                 occasion, look = Occasion(stored.provenance.iteration, stored), partial(self._look, probe, stored)
                 signatures += [] if clean else [self._looked(occasion, probe.label, look)]
-            if isinstance(told, Fault) and faults == self.state.faults.total():
+            if isinstance(told, Fault) and faults == sum(self.state.faults.values()):
                 # It is of none of them alone.
                 self.faults.note(told, Occasion(kept[-1].provenance.iteration))
         return signatures

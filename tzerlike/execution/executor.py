@@ -56,6 +56,10 @@ _BASELINE_SHARE = 4
 """Of a campaign's cases one in so many has its baseline build made where the interpreter knows the results: that build
 alone is hardly ever wrong, and takes as long as the other one. Where the other one is wrong both are made."""
 
+_NATIVE_SHARE = 4
+"""Of the cases that are screened behind others one in so many is run where the interpreter finds that lowering keeps
+its meaning: machine code takes longer than all that, and it is LLVM that makes it."""
+
 _RUNNING = (Stage.RUN_BASELINE, Stage.RUN)
 _LOST = "ChildLost"
 
@@ -314,7 +318,8 @@ class ForkExecutor:
                 "count": count,
                 "effort": effort.to_json(),
                 "baselines": known,
-                "spared": [spared or (count and _spares_baseline(case)) for case in cases],
+                "spares_baseline": [spared or (count and _spares_baseline(case)) for case in cases],
+                "spares_run": [count and at > 0 and _spares_run(case) for at, case in enumerate(cases)],
                 "cases": [case.to_json() for case in cases],
             }
         )
@@ -528,6 +533,10 @@ def _brings_nothing(seen: Observation) -> bool:
 
 def _spares_baseline(case: Case) -> bool:
     return int(case.id[:8], 16) % _BASELINE_SHARE > 0
+
+
+def _spares_run(case: Case) -> bool:
+    return int(case.id[8:16], 16) % _NATIVE_SHARE > 0
 
 
 def _inputs_key(case: Case) -> str:

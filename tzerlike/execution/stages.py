@@ -17,6 +17,8 @@ from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import Builds, compile_baseline, judge_builds
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.execution.cuda.offering import offer_sources
+from tzerlike.execution.diagnosis.meaning import Meaning
+from tzerlike.execution.diagnosis.search import Correctness
 from tzerlike.execution.offences import WATCHES, checks_due, offences_in
 from tzerlike.execution.rejection import label_rejection
 from tzerlike.passes.catalog import steps_of
@@ -27,6 +29,10 @@ from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
+
+_PACKED_BY = "tirx.MakePackedAPI"
+"""The pass of the default pipeline whose input is interpreted in place of a run on the host: what comes later is hardly
+ever wrong, and harder to interpret."""
 
 
 def run_case(
@@ -43,16 +49,18 @@ def run_case(
     """
     names = [spec.name for spec in case.passes]
     looks = [WATCHES[check](names) for check in checks_due(effort.checks, case.id, around.exploring)]
+    on_host = kind_of_target(case.target) == "llvm"
     reached: list[int] = []
     left: list[str] = []
     try:
         module = load(case.ir)
-        lowered = None if kind_of_target(case.target) == "llvm" else tvm_passes.ModuleBefore(JUDGED_BEFORE)
-        watches = [tvm_passes.PassWatch(channel.note_pass), *([] if lowered is None else [lowered]), *looks]
+        lowered = tvm_passes.ModuleBefore(_PACKED_BY if on_host else JUDGED_BEFORE)
+        keeping = [lowered] if around.spares_run or not on_host else []
+        watches = [tvm_passes.PassWatch(channel.note_pass), *keeping, *looks]
         passes = steps_of(case.passes)
         between = lambda: reached.append(around.blocks())  # noqa: E731
         built = Compilation(case.target, case.config, passes, watches, channel, between).build(module)
-        if lowered is not None and Check.DEVICE_SOURCE in effort.checks:
+        if not on_host and Check.DEVICE_SOURCE in effort.checks:
             left = offer_sources(tvm_build.cuda_sources(built.executable.mod), case, channel, around)
     except CompilerRefused as refusal:
         record = refusal.record() | offences_in(looks)
@@ -64,24 +72,30 @@ def run_case(
     record |= offences_in(looks)
     if left:
         record["sources"] = left
-    if Check.RESULTS in effort.checks and lowered is not None:
+    if Check.RESULTS in effort.checks and not on_host:
         entry = tvm_api.entry_of(module)
         lowering = (lowered.module, case.config, case.input_seed, effort, channel, around.paced)
         seen = judge_lowered(entry, *lowering, scheduled=not SCHEDULING.isdisjoint(names))
         record["results"] = seen.to_json()
     elif Check.RESULTS in effort.checks:
+        entry = tvm_api.entry_of(module)
         builds = Builds(
             lambda: compile_baseline(module, channel, effort.baseline),
             lambda: native.entry_point(module, built),
             # Over the step budget there is nothing but the baseline build to compare with, be that right.
             around.spares_baseline or baseline_known,
+            lambda inputs, judgement: _alike(lowered.module, Meaning(entry, inputs, judgement, once=True)),
         )
-        entry = tvm_api.entry_of(module)
         computed = lambda digest: record.update(computes=digest)  # noqa: E731
         how = (case.input_seed, effort, channel, around.paced)
         record["results"] = judge_builds(entry, builds, *how, computed=computed).to_json()
     channel.enter_stage(Stage.DONE)
     return record
+
+
+def _alike(lowered: Any | None, meaning: Meaning) -> bool:
+    """Whether a module that passes have left, if there is one, is known to compute what the program does."""
+    return lowered is not None and meaning.look(lowered).state is Correctness.RIGHT
 
 
 def touch(case: Case) -> None:

@@ -89,13 +89,14 @@ def _work(lane: Lane, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds * (1 - _WATCHED) if limited else 0)
 
     around = RunContext(blocks, paced, exploring=request["count"])
-    requested = zip(request["cases"], request["baselines"], request["spared"], strict=True)
-    for index, (data, known, spared) in enumerate(requested):
+    columns = ("cases", "baselines", "spares_baseline", "spares_run")
+    for index, (data, known, *spared) in enumerate(zip(*(request[name] for name in columns), strict=True)):
         paced(True)
         lane.channel.begin_case(index)
         start = blocks()
         case = Case.from_json(data)
-        record = lane.run_case(case, lane.channel, replace(around, spares_baseline=spared), effort, known)
+        sparing = replace(around, spares_baseline=spared[0], spares_run=spared[1])
+        record = lane.run_case(case, lane.channel, sparing, effort, known)
         paced(False)
         record = {"stage": lane.channel.stage().value, "pass": lane.channel.pass_name()} | record
         lane.channel.enter_stage(Stage.DONE)

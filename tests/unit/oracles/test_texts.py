@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from tzerlike.core.case import Case
 from tzerlike.core.mutation import Mutation
+from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.rng import rng_for
-from tzerlike.oracles.examiner import Made
-from tzerlike.oracles.round_trip.examiner import wants
+from tzerlike.oracles.examiner import Made, Records
+from tzerlike.oracles.round_trip.examiner import clean, wants
 
 MUTATION = Mutation(1, 0, 2, 0, "insertion", "p" * 64)
 
@@ -30,3 +33,18 @@ def test_of_others_that_are_small_or_enter_the_corpus_some_are() -> None:
 
 def test_a_large_program_that_brought_nothing_is_not() -> None:
     assert wanted(50_000, False, MUTATION) == 0
+
+
+def test_many_are_looked_at_in_as_few_children_as_live() -> None:
+    children: list[list[str]] = []
+
+    def ask(item: Mapping[str, Any]) -> Records:
+        """A child that comes through programs until one kills it."""
+        children.append(item["programs"])
+        come = item["programs"][: item["programs"].index("kills")] if "kills" in item["programs"] else item["programs"]
+        records = [{"fault": ["a", "b", "c"] if program == "lost" else None} for program in come]
+        return records, None if len(come) == len(item["programs"]) else Observation(Exit.CRASH, Stage.TEXT, "SIGSEGV")
+
+    programs = ["survives", "lost", "kills", "survives", "lost"]
+    assert clean(ask, [Case(program) for program in programs]) == [True, False, True, True, False]
+    assert children == [programs, programs[3:]]

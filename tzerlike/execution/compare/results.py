@@ -71,12 +71,14 @@ class Builds:
     """Two ways to a compiled function of one program; each may raise CompilerRefused or NotAllowed.
 
     `baseline` is None where that build is known to be right on these inputs; a Ran in place of a function is how it
-    ended without being run. With `spares_baseline` it is not made either where the interpreter knows the results.
+    ended without being run. With `spares_baseline` it is not made either where the interpreter knows the results, and
+    neither is made there if `lowered_alike` says that the program computes the same once it is lowered.
     """
 
     baseline: Callable[[], Function | Ran] | None
     optimised: Callable[[], Function | Ran]
     spares_baseline: bool = False
+    lowered_alike: Callable[[Inputs, Judgement], bool] = lambda inputs, judgement: False
 
 
 def compile_baseline(module: Any, notes: StepNotes, baseline: str = "") -> Function | Ran:
@@ -116,13 +118,16 @@ def judge_builds(
     notes.enter_stage(Stage.INTERPRET)
     paced(False)
     inputs, judgement, results = interpret_seeded(func, input_seed, effort, prepare)
+    if inputs is not None and judgement is not None and results.defined:
+        computed(meaning_digest(inputs, judgement.expected))
+        alike = builds.lowered_alike(inputs, judgement)
+    else:
+        alike = False
     paced(True)
     notes.note_results(results)
-    if inputs is None or judgement is None:
+    if inputs is None or judgement is None or alike:
         return results
     expected = judgement.expected if results.defined else None
-    if expected is not None:
-        computed(meaning_digest(inputs, expected))
 
     def built(build: Callable[[], Function | Ran], stage: Stage) -> Function | Ran:
         notes.enter_stage(stage)
