@@ -13,7 +13,7 @@ import pytest
 from tests.puzzles.conftest import LIMITS, served
 from tests.puzzles.test_faults import Blocks, NoDeath
 from tzerlike.core.case import Case
-from tzerlike.core.effort import Effort
+from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import Ending, Ran, Results
 from tzerlike.execution.executor import ForkExecutor
@@ -35,10 +35,13 @@ class Compiler:
         self.stale = False
         self.spared = mmap.mmap(-1, 64)
         """Of each program's runs, by its seed, how many were spared their baseline build."""
+        self.judged = mmap.mmap(-1, 64)
+        """The same of those that were to be judged, not just compiled."""
 
     def __call__(self, case: Case, channel: Channel, around: RunContext, effort: Effort, known: bool) -> dict[str, Any]:
         self.runs[0] += 1
         self.spared[case.input_seed] += around.spares_baseline
+        self.judged[case.input_seed] += bool(effort.checks)
         channel.enter_stage(Stage.PASSES)
         what, _, block = case.ir.partition(" ")
         if self.stale and what == "sensitive":
@@ -51,6 +54,10 @@ class Compiler:
         channel.enter_stage(Stage.DONE)
         if what == "refused":
             return {"exit": "rejected", "message": "ValueError: no", "backtrace": []}
+        if what == "brittle" and not effort.checks:
+            os.abort()
+        if what in ("right", "brittle") and effort.checks:
+            return {"exit": "ok", "results": Results("defined").to_json()}
         if what == "wrong":
             ended = Results("defined", optimised=Ran(Ending.DIFFERS))
             return {"exit": "ok", "results": _unless(around.spares_baseline, ended).to_json()}
@@ -119,6 +126,17 @@ def test_most_baseline_builds_are_spared(batch: tuple[ForkExecutor, Compiler]) -
     executor, compiler = batch
     executor.run([Case("plain", input_seed=place) for place in range(32, 64)], count=False)
     assert not any(compiler.spared[32:64])
+
+
+@pytest.mark.parametrize(("program", "judged", "runs"), [("right 3", 1, 2), ("brittle 3", 2, 3)])
+def test_what_brings_blocks_and_is_right_is_compiled_again_and_keeps_its_results(
+    batch: tuple[ForkExecutor, Compiler], program: str, judged: int, runs: int
+) -> None:
+    executor, compiler = batch
+    cases = [Case("plain"), Case(program, input_seed=1)]
+    (_, seen) = executor.run(cases, effort=Effort(frozenset({Check.RESULTS})))
+    assert (seen.exit, seen.new_blocks, seen.results) == (Exit.OK, 3, Results("defined"))
+    assert (compiler.judged[1], compiler.runs[0]) == (judged, 1 + runs)
 
 
 def test_both_builds_are_made_of_what_is_wrong(batch: tuple[ForkExecutor, Compiler]) -> None:

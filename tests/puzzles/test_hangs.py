@@ -66,6 +66,7 @@ class Extents(NoTexts):
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confirming]:
     monkeypatch.setattr(growth, "PATIENCE", 5.0)
     with confirming(tmp_path / "c", compiled, Limits(LIMIT, 1 << 30), [judge_crash], Extents()) as made:
+        made[0].state.pairs = 1_000_000
         yield made[0]
 
 
@@ -93,6 +94,15 @@ def test_what_ends_late_is_counted_and_not_reported(worker: Confirming) -> None:
     assert [report(worker, kind) for kind in ("late", "much too late")] == [None, None]
     assert worker.state.unconfirmed == {"slow-compile": 2}
     assert list(worker.directory.bundles()) == []
+
+
+def test_another_waits_until_the_campaign_has_gone_on(worker: Confirming) -> None:
+    worker.state.pairs = 100
+    assert [report(worker, kind) for kind in ("late", "no end")] == [None, None]
+    assert worker.state.unconfirmed == {"slow-compile": 1}
+    assert worker.state.exits["hang: postponed"] == 1
+    worker.state.pairs = 10_000
+    assert report(worker, "no end") is not None
 
 
 def test_a_jump_that_is_no_growth_is_a_hang(worker: Confirming, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,12 @@ _SLOW = 3
 
 _SLOW_COMPILE = "slow-compile"
 
+_PAIRS_PER_HANG = 4096
+"""Cases of a campaign, at least, for each compilation that is looked at whether it ever ends: a minute, for a thousand
+cases. Another waits until it shows again."""
+
+_EXAMINED, _POSTPONED = "hang: examined", "hang: postponed"
+
 _TRIES_TO_CARRY = 4
 """How often wrong code behind misused passes is looked for without them, by what it would be called."""
 
@@ -370,7 +376,10 @@ class ConfirmingWorker(ShardWorker):
         if self.slow[finding.signature] >= _SLOW:
             self.state.unconfirmed[_SLOW_COMPILE] += 1
             return None
-
+        if self.state.exits[_EXAMINED] * _PAIRS_PER_HANG > self.state.pairs:
+            self.state.exits[_POSTPONED] += 1
+            return None
+        self.state.exits[_EXAMINED] += 1
         look = partial(endless, finding, self.executor, self.programs, self.oracles)
         found = contained(look, "hang")
         if isinstance(found, Fault):

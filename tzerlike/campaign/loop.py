@@ -54,7 +54,7 @@ hardly touch the passes of a corpus of thousands: an entry has to be drawn N_max
 BATCH_TEXT = 1 << 18
 """Characters of programs that one child takes in turn: it is the compiler's garbage that fills it."""
 
-RERUN_SHARE = 1 / 4
+RERUN_SHARE = 1 / 2
 """The most of the last cases that may have brought something where one child takes many: those of a batch that do run
 again on their own, and where they are most, a batch is dearer than as many children."""
 

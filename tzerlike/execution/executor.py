@@ -118,38 +118,49 @@ class ForkExecutor:
         what that would have added.
         """
         limits, effort = limits or self.limits, effort or self.effort
-        screened = self._screened(cases, limits, effort) if count and len(cases) > 1 else [None] * len(cases)
-        observations = []
-        for case, before in zip(cases, screened, strict=True):
-            seen = before or self._alone(case, count, limits, effort)
-            observations.append(self._pursued(case, seen, limits, effort))
-        return observations
+        if not count or len(cases) == 1:
+            screened = [self._alone(case, count, limits, effort) for case in cases]
+        else:
+            screened = self._screened(cases, limits, effort)
+        return [self._pursued(case, seen, limits, effort) for case, seen in zip(cases, screened, strict=True)]
 
     def clean(self, cases: Sequence[Case], *, limits: Limits | None = None, effort: Effort | None = None) -> list[bool]:
         """Run cases in turn in one child as long as it lives; return of each that it came to, one at least, whether
         nothing about it can be a finding. Of any other a child of its own has to say what it is."""
         seen = self._run_child(cases, False, limits or self.limits, effort or self.effort)
-        return [_brings_nothing(one) and not one.offences for one in seen]
+        return [_is_right(one) and not (one.new_blocks or one.offences) for one in seen]
 
-    def _screened(self, cases: Sequence[Case], limits: Limits, effort: Effort) -> list[Observation | None]:
-        """Run cases in turn in one child as long as it lives, and in a fresh one after each death; return what came of
-        the first in each child and of those that bring nothing, and None for the others.
+    def _screened(self, cases: Sequence[Case], limits: Limits, effort: Effort) -> list[Observation]:
+        """Run cases in turn in one child as long as it lives, and in a fresh one after each death; then those behind
+        another that bring something once more, each in a child of its own.
 
         The heap that a case finds depends on those before it in the child. So whatever is to be kept of a case has to
         be seen in a child that has seen no other, and what the others reach is not counted.
         """
         coverage, slot = self._lane.coverage, self._lane.slot
-        screened: list[Observation | None] = []
+        screened: list[Observation] = []
+        again: dict[int, Callable[[], Observation]] = {}
         while len(screened) < len(cases):
             first, *others = self._run_child(cases[len(screened) :], True, limits, effort)
             coverage.rearm(slot, first.new_blocks)
             coverage.commit(slot)
             screened.append(first)
             for case, seen in zip(cases[len(screened) :], others, strict=False):
-                again = not _brings_nothing(seen) or (bool(seen.offences) and not self.settled(case, seen))
-                self.overhead["screen"] += seen.elapsed * again
-                screened.append(None if again else seen)
-        return screened
+                if not _is_right(seen) or (seen.offences and not self.settled(case, seen)):
+                    again[len(screened)] = partial(self._alone, case, True, limits, effort)
+                elif seen.new_blocks:
+                    again[len(screened)] = partial(self._compiled_again, case, seen, limits, effort)
+                screened.append(seen)
+        self.overhead["screen"] += sum(screened[place].elapsed for place in again)
+        return [again[place]() if place in again else seen for place, seen in enumerate(screened)]
+
+    def _compiled_again(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
+        """What came of a case, behind others, that reached something new and is right, with the blocks that it reaches
+        in a child of its own; what comes of it there, if it does not compile."""
+        again = self._alone(case, True, limits, replace(effort, checks=frozenset()))
+        if again.exit is not Exit.OK:
+            return self._alone(case, True, limits, effort)
+        return replace(again, results=seen.results, computes=seen.computes, offences=seen.offences)
 
     def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
         (seen,) = self._run_child([case], count, limits, effort)
@@ -522,13 +533,12 @@ def _end_of(written: bytes) -> str:
     return written[-_STDERR_LIMIT:].decode(errors="replace")
 
 
-def _brings_nothing(seen: Observation) -> bool:
-    """Whether a case reaches nothing new, and nothing seems wrong with how it compiles, runs or is refused; its passes
-    may have done what none may."""
+def _is_right(seen: Observation) -> bool:
+    """Whether nothing seems wrong with how a case compiles, runs or is refused; its passes may do what none may."""
     results, rejection = seen.results, seen.rejection
     refused = seen.exit is Exit.REJECTED and (rejection is None or not in_doubt(rejection, seen.message))
     right = results is None or not (results.baseline.ending.wrong or results.optimised.ending.wrong)
-    return (seen.exit is Exit.OK or refused) and not seen.new_blocks and right
+    return (seen.exit is Exit.OK or refused) and right
 
 
 def _spares_baseline(case: Case) -> bool:

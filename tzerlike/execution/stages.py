@@ -14,6 +14,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import COMPILE_ONLY, Check, Effort
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.targets import kind_of_target
+from tzerlike.execution.compare.inputs import Inputs
 from tzerlike.execution.compare.results import Builds, compile_baseline, judge_builds
 from tzerlike.execution.cuda.lowered import JUDGED_BEFORE, judge_lowered
 from tzerlike.execution.cuda.offering import offer_sources
@@ -29,6 +30,7 @@ from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
+from tzerlike.tir.interpreter import Judgement
 
 _PACKED_BY = "tirx.MakePackedAPI"
 """The pass of the default pipeline whose input is interpreted in place of a run on the host: what comes later is hardly
@@ -79,12 +81,13 @@ def run_case(
         record["results"] = seen.to_json()
     elif Check.RESULTS in effort.checks:
         entry = tvm_api.entry_of(module)
+        brings = around.blocks() > reached[0]
         builds = Builds(
             lambda: compile_baseline(module, channel, effort.baseline),
             lambda: native.entry_point(module, built),
             # Over the step budget there is nothing but the baseline build to compare with, be that right.
             around.spares_baseline or baseline_known,
-            lambda inputs, judgement: _alike(lowered.module, Meaning(entry, inputs, judgement, once=True)),
+            lambda *meant: not brings and _alike(lowered.module, entry, *meant),
         )
         computed = lambda digest: record.update(computes=digest)  # noqa: E731
         how = (case.input_seed, effort, channel, around.paced)
@@ -93,8 +96,9 @@ def run_case(
     return record
 
 
-def _alike(lowered: Any | None, meaning: Meaning) -> bool:
-    """Whether a module that passes have left, if there is one, is known to compute what the program does."""
+def _alike(lowered: Any | None, func: Any, inputs: Inputs, judgement: Judgement) -> bool:
+    """Whether a module that passes have left, if there is one, is known to compute what `func` does."""
+    meaning = Meaning(func, inputs, judgement, once=True)
     return lowered is not None and meaning.look(lowered).state is Correctness.RIGHT
 
 

@@ -19,7 +19,7 @@ class RunContext:
     """What a case is run with: `blocks` returns how many blocks the child has been the first to reach so far, and
     `paced` is called with whether processor time is limited from now on. `exploring` means that the case is one of
     many; with `spares_baseline` it has no baseline build where the interpreter knows the results, and with `spares_run`
-    it is not run there if the program computes the same once it is lowered."""
+    it is not run there if it reached nothing new and the program computes the same once it is lowered."""
 
     blocks: Callable[[], int] = lambda: 0
     paced: Callable[[bool], None] = lambda limited: None
