@@ -12,7 +12,7 @@ import pytest
 
 from tests.puzzles.conftest import LIMITS, served
 from tests.puzzles.test_faults import Blocks, NoDeath
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.results import Ending, Ran, Results
@@ -49,7 +49,7 @@ class Compiler:
         if self.stale and what == "misled":
             self.coverage.reach(5)
         self.stale = self.stale or what == "taints"
-        if block:
+        if block and not (what == "needs" and len(case.passes) == 1):
             self.coverage.reach(int(block))
         channel.enter_stage(Stage.DONE)
         if what == "refused":
@@ -137,6 +137,19 @@ def test_what_brings_blocks_and_is_right_is_compiled_again_and_keeps_its_results
     (_, seen) = executor.run(cases, effort=Effort(frozenset({Check.RESULTS})))
     assert (seen.exit, seen.new_blocks, seen.results) == (Exit.OK, 3, Results("defined"))
     assert (compiler.judged[1], compiler.runs[0]) == (judged, 1 + runs)
+
+
+@pytest.mark.parametrize(("program", "left"), [("plain 3", 1), ("needs 3", 2)])
+def test_it_is_compiled_again_with_the_passes_that_brought_something_where_that_will_do(
+    batch: tuple[ForkExecutor, Compiler], program: str, left: int
+) -> None:
+    executor, compiler = batch
+    executor.shortened = lambda case, seen: replace(case, passes=case.passes[:1])
+    case = Case(program, (PassSpec("a.A"), PassSpec("a.B")), input_seed=1)
+    (_, seen) = executor.run([Case("plain"), case])
+    assert (seen.exit, seen.new_blocks, seen.shortened) == (Exit.OK, 3, case.passes[:left])
+    assert compiler.runs[0] == 1 + 1 + left
+    assert compiler.coverage.covered() == 3
 
 
 def test_both_builds_are_made_of_what_is_wrong(batch: tuple[ForkExecutor, Compiler]) -> None:

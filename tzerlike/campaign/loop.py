@@ -338,13 +338,11 @@ class Fuzzer:
 
     def _shrink(self, trial: Trial, seen: Observation) -> Trial:
         """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""
-        case = trial.case
-        if 0 not in seen.pass_blocks:
+        if seen.shortened is not None:
+            return replace(trial, case=replace(trial.case, passes=seen.shortened))
+        smaller = self.shortened(trial.case, seen)
+        if smaller == trial.case:
             return trial
-        passes = self.pairs.shrunk(case, seen.pass_blocks)
-        if passes == case.passes:
-            return trial
-        smaller = replace(case, passes=passes)
         (again,) = self.executor.run([smaller], effort=COMPILE_ONLY)
         for fault in again.faults:
             self.hooks.on_fault(fault, replace(trial, case=smaller).occasion)
@@ -352,6 +350,12 @@ class Fuzzer:
         self.tally.pairs += 1
         self.tally.exits[f"shrink-{again.exit.value}"] += 1
         return replace(trial, case=smaller) if again.exit is Exit.OK else trial
+
+    def shortened(self, case: Case, seen: Observation) -> Case:
+        """A case that compiled without those of its passes that brought nothing."""
+        if 0 not in seen.pass_blocks or not self.search.feedback:
+            return case
+        return replace(case, passes=self.pairs.shrunk(case, seen.pass_blocks))
 
     def _import(self, arrival: Import, iteration: int, rng: Random) -> Trial:
         passes, config = self.pairs.fresh(rng, arrival.program)

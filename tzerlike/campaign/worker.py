@@ -125,6 +125,8 @@ class Worker(ProbingWorker):
             tally=self.state,
         )
 
+        executor.shortened = self.fuzzer.shortened
+
     def go_on(self) -> None:
         if self.budget.nearly_over and self.reductions.urgent:
             self.reduce_some(to_the_end=True)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
+from tzerlike.core.case import PassSpec
 from tzerlike.core.errors import Fault
 from tzerlike.core.results import BASELINE, Rejection, Results, from_stored
 from tzerlike.core.schema import Count, Text, converted
@@ -109,6 +110,9 @@ class Offence:
     place: Text = ""
 
 
+_IN_NO_FILE = ("faults", "shortened")
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """The one outcome of one case.
@@ -123,6 +127,8 @@ class Observation:
     `results` and `rejection` are there when an oracle asked for them: of a case that compiled, and of one that did not;
     so are `offences`, of a case whose process did not die.
     `computes` is a digest of what a program that is defined computes on its inputs; like `faults` it is in no file.
+    Neither is `shortened`: the passes of a case without those that brought nothing, if it was seen to reach something
+    new with these, or all of them, if that was tried.
     `faults` are our own: what exit FAULT ended in, or stages after the child's that are missing from the rest.
     """
 
@@ -148,6 +154,7 @@ class Observation:
     computes: Text = ""
     faults: tuple[Fault, ...] = ()
     raised_at: Text = ""
+    shortened: tuple[PassSpec, ...] | None = None
 
     @classmethod
     def of_fault(cls, fault: Fault, stage: Stage, pass_name: str = "") -> Observation:
@@ -207,8 +214,7 @@ class Observation:
     def from_json(cls, data: object) -> Observation:
         """Rebuild from `to_json`; UserError that names a field that is missing, of the wrong type or out of bounds."""
         if isinstance(data, dict):
-            # Faults are in no file.
-            data = {"pass_name" if key == "pass" else key: value for key, value in data.items() if key != "faults"}
+            data = {"pass_name" if key == "pass" else key: data[key] for key in data if key not in _IN_NO_FILE}
             data["results"] = from_stored(data.get("results"))
         return converted(data, cls, "observation")
 

@@ -85,6 +85,9 @@ class ForkExecutor:
         self.effort = effort
         self.settled: Callable[[Case, Observation], bool] = lambda case, seen: False
         """Whether nothing is to be made any more of the offences of a case: it need not run again to be judged."""
+        self.shortened: Callable[[Case, Observation], Case] = lambda case, seen: case
+        """The case without those of its passes that brought nothing, which is tried first where it has to run again for
+        what it reached."""
         self.in_focus: Callable[[Indices], int] | None = None
         """How many of some blocks are in the focus of the campaign, where it has one."""
         self._baselines: OrderedDict[str, None] = OrderedDict()
@@ -156,11 +159,16 @@ class ForkExecutor:
 
     def _compiled_again(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
         """What came of a case, behind others, that reached something new and is right, with the blocks that it reaches
-        in a child of its own; what comes of it there, if it does not compile."""
-        again = self._alone(case, True, limits, replace(effort, checks=frozenset()))
+        in a child of its own, maybe `shortened`; what comes of it there, if it does not compile."""
+        lean = replace(effort, checks=frozenset())
+        smaller = self.shortened(case, seen)
+        again = self._alone(smaller, True, limits, lean)
+        if smaller != case and not (again.exit is Exit.OK and again.new_blocks):
+            smaller, again = case, self._alone(case, True, limits, lean)
         if again.exit is not Exit.OK:
             return self._alone(case, True, limits, effort)
-        return replace(again, results=seen.results, computes=seen.computes, offences=seen.offences)
+        judged = replace(again, results=seen.results, computes=seen.computes, offences=seen.offences)
+        return replace(judged, shortened=smaller.passes)
 
     def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
         (seen,) = self._run_child([case], count, limits, effort)
