@@ -21,6 +21,7 @@ import pytest
 
 from tests.puzzles.conftest import served, worker_here
 from tzerlike.campaign import confirming as of_confirming
+from tzerlike.campaign import probing as of_probing
 from tzerlike.campaign import worker as of_worker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.events import event_lines
@@ -217,7 +218,7 @@ def planted(plan: Plan) -> Iterator[None]:
     patched.setattr(limit, "LIMIT", LOOP)
     patched.setattr(of_pairs, "attempted", before("mutator", of_pairs.attempted))
     patched.setattr(of_executor, "localised", before("blame", of_executor.localised))
-    patched.setattr(of_worker, "make_oracles", lambda names: (before("oracle", lambda *seen: None), judge_crash))
+    patched.setattr(of_probing, "make_oracles", lambda names: (before("oracle", lambda *seen: None), judge_crash))
     patched.setattr(of_confirming, "confirmed", before("confirmation", of_confirming.confirmed))
     patched.setattr(of_confirming, "bundle_compilation", before("reporter", of_confirming.bundle_compilation))
     try:

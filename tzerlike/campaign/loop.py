@@ -339,7 +339,10 @@ class Fuzzer:
     def _shrink(self, trial: Trial, seen: Observation) -> Trial:
         """Drop the passes that brought nothing before a sequence is stored; what is left has to compile as well."""
         if seen.shortened is not None:
-            return replace(trial, case=replace(trial.case, passes=seen.shortened))
+            smaller = replace(trial.case, passes=seen.shortened)
+            if smaller != trial.case:
+                self._count_shrunk(Exit.OK)
+            return replace(trial, case=smaller)
         smaller = self.shortened(trial.case, seen)
         if smaller == trial.case:
             return trial
@@ -347,9 +350,12 @@ class Fuzzer:
         for fault in again.faults:
             self.hooks.on_fault(fault, replace(trial, case=smaller).occasion)
         self._spend(again)
-        self.tally.pairs += 1
-        self.tally.exits[f"shrink-{again.exit.value}"] += 1
+        self._count_shrunk(again.exit)
         return replace(trial, case=smaller) if again.exit is Exit.OK else trial
+
+    def _count_shrunk(self, exit_: Exit) -> None:
+        self.tally.pairs += 1
+        self.tally.exits[f"shrink-{exit_.value}"] += 1
 
     def shortened(self, case: Case, seen: Observation) -> Case:
         """A case that compiled without those of its passes that brought nothing."""
