@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import repeat
 
+from tzerlike.campaign.budget import Interrupted
 from tzerlike.campaign.confirming import ConfirmingWorker
 from tzerlike.campaign.shard_worker import Assignment, Beats
 from tzerlike.campaign.state import Kept
@@ -68,17 +69,27 @@ class ProbingWorker(ConfirmingWorker):
             waiting = self.state.to_examine.get(probe.label, [])
             if len(waiting) < at_least:
                 continue
+            # Before the first look: what ends this worker would end the next one too.
             del self.state.to_examine[probe.label]
-            kept = [one.stored for one in waiting]
-            self.notes.beat(kept[-1].provenance.iteration, probe.label)
-            told = contained(partial(self._clean, probe, kept), probe.label)
-            faults = sum(self.state.faults.values())
-            for stored, clean in zip(kept, repeat(False) if isinstance(told, Fault) else told, strict=False):
+            try:
+                signatures += self._examined(probe, [one.stored for one in waiting])
+            except Interrupted:
+                self.state.to_examine[probe.label] = waiting
+                raise
+        return signatures
+
+    def _examined(self, probe: Probe, kept: Sequence[StoredCase]) -> list[str | None]:
+        iteration, faults = kept[-1].provenance.iteration, sum(self.state.faults.values())
+        self.notes.beat(iteration, probe.label)
+        told = contained(partial(self._clean, probe, kept), probe.label)
+        signatures = []
+        for stored, clean in zip(kept, repeat(False) if isinstance(told, Fault) else told, strict=False):
+            if not clean:
                 occasion, look = Occasion(stored.provenance.iteration, stored), partial(self._look, probe, stored)
-                signatures += [] if clean else [self._looked(occasion, probe.label, look)]
-            if isinstance(told, Fault) and faults == sum(self.state.faults.values()):
-                # It is of none of them alone.
-                self.faults.note(told, Occasion(kept[-1].provenance.iteration))
+                signatures.append(self._looked(occasion, probe.label, look))
+        if isinstance(told, Fault) and faults == sum(self.state.faults.values()):
+            # It is of none of them alone.
+            self.faults.note(told, Occasion(iteration))
         return signatures
 
     def _clean(self, probe: Probe, kept: Sequence[StoredCase]) -> Sequence[bool]:

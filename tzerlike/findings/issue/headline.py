@@ -27,7 +27,6 @@ from tzerlike.findings.issue.oddities import (
 from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wrong_in_short
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.titles import TITLE_LENGTH, title
-from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.graph.importers import importer_named
 from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients, in_tvms_words
 from tzerlike.oracles import account_of, ill_typed
@@ -102,8 +101,7 @@ def _headline(subject: Subject) -> str:
         }.get(kind, subject.finding.title)
     label, short = harness_named(subject.case.harness).label, _in_short(place, subject)
     # Of a model that may get smaller still, nobody knows whether its dtype matters.
-    reduced = subject.original_lines > 0 and not subject.held.get(ROUGHLY)
-    within = unusual_dtype(subject.script) if subject.case.harness == GRAPH and reduced else ""
+    within = unusual_dtype(subject.script) if subject.case.harness == GRAPH and subject.is_reduced else ""
     on = "" if of_gradient else f"{_on_operators(subject)}{within and f' in {within}'}"
     told = text.replace(" fails: ", f" fails{on}: ", 1)
     named = title(
@@ -116,7 +114,7 @@ def _headline(subject: Subject) -> str:
     block = (_on_block(subject) or mixed_strides(subject.script)) if kind == "ice-on-valid" else ""
     if block and block not in named and _says_little(named, reason(seen.refusal)):
         return title(label, f"{place} raises {seen.refusal.partition(':')[0]}{block}", short)
-    return _with_argument(named, subject.script) if reduced else named
+    return _with_argument(named, subject.script) if subject.is_reduced else named
 
 
 def _with_argument(named: str, script: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Signed
 from tzerlike.core.observation import Observation
+from tzerlike.findings.reduction import ROUGHLY
 from tzerlike.systems.optional import in_words
 from tzerlike.tir.witness.verdict import Deposition
 
@@ -75,6 +76,11 @@ class Subject:
     files: Mapping[str, bytes] = field(default_factory=dict)
     held: Mapping[str, Any] = field(default_factory=dict)
     memory: int = 0
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether the program that is shown was reduced to the end, so that what is left of it is needed."""
+        return self.original_lines > 0 and not self.held.get(ROUGHLY)
 
     @property
     def baseline(self) -> str:

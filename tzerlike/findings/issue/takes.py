@@ -30,7 +30,7 @@ _LAMBDA_LIFT, _LIFTED = "relax.LambdaLift", "relax.transform.LambdaLift()("
 def only_with(subject: Subject) -> str:
     """What it takes that no default build has, as a sentence for the start of a report; "" where that is nothing.
 
-    A reader who tries the program alone would see nothing wrong.
+    A reader who tries the program alone would see nothing wrong. Nobody has tried less where it is not reduced.
     """
     case, seen = subject.case, subject.seen
     if seen.stage in (Stage.TEXT, Stage.MUTATE, Stage.LOAD) or subject.tier == FIRST_TIER:
@@ -48,7 +48,7 @@ def only_with(subject: Subject) -> str:
     ]
     if not passes and case.config.pipeline != "default":
         needed.insert(0, "without the default pipeline")
-    return f"Only seen {', and '.join(needed)}." if needed else ""
+    return f"{'Only seen' if subject.is_reduced else 'Seen'} {', and '.join(needed)}." if needed else ""
 
 
 def takes(subject: Subject) -> str:
@@ -76,7 +76,7 @@ def takes(subject: Subject) -> str:
     if case.harness == GRAPH or (subject.finding.kind in ("hang", "oom") and huge_extent(subject.script)):
         return ""
     odd = odd_in(case.ir, threads=kind_of_target(case.target) == "cuda")
-    return f"Only seen with {_odd_in_words(odd)}."
+    return f"{'Only seen' if subject.is_reduced else 'Seen'} with {_odd_in_words(odd)}."
 
 
 def _odd_in_words(odd: str) -> str:
