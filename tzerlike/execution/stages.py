@@ -32,9 +32,9 @@ from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Judgement
 
-_PACKED_BY = "tirx.MakePackedAPI"
-"""The pass of the default pipeline whose input is interpreted in place of a run on the host: what comes later is hardly
-ever wrong, and harder to interpret."""
+_LOWERED_BEFORE = "tirx.LowerTVMBuiltin"
+"""The pass of the default pipeline whose input is interpreted in place of a run on the host: by then arguments are
+packed and small floats stored as integers, and what is left is hardly ever wrong, and not modelled."""
 
 
 def run_case(
@@ -56,7 +56,7 @@ def run_case(
     left: list[str] = []
     try:
         module = load(case.ir)
-        lowered = tvm_passes.ModuleBefore(_PACKED_BY if on_host else JUDGED_BEFORE)
+        lowered = tvm_passes.ModuleBefore(_LOWERED_BEFORE if on_host else JUDGED_BEFORE)
         keeping = [lowered] if around.spares_run or not on_host else []
         watches = [tvm_passes.PassWatch(channel.note_pass), *keeping, *looks]
         passes = steps_of(case.passes)
