@@ -34,7 +34,7 @@ _ODD = re.compile(r"\bNone\b|\s{2,}\S|(?<!\.)\.\.(?!\.)|\bnan\b| ,| \.(?!\.)|:\.
 _VALUES = re.compile(r"\w+\[[\d, ]+\] is \S+, not ")
 _INPUTS = re.compile(r"np\.(?:array|full|zeros|ones|arange|random)|^\w+ = \[", re.MULTILINE)
 _LABEL = re.compile(r"\A\[Bug\]\[\w+\] ")
-_NEEDS = re.compile(r"\A\nOnly seen .*\.\n")
+_NEEDS = re.compile(r"\A\n(?:Only s|S)een .*\.\n")
 _PLACE = re.compile(
     r"\b(?=\w*[a-z])\w*[A-Z]\w*[A-Z]\w*"  # a pass, an error
     r"|\b\w+[._]\w+"  # a primitive, an operator, a function
