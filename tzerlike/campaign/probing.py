@@ -22,7 +22,7 @@ from tzerlike.findings.bundles.examined import bundle_examined
 from tzerlike.findings.faults.bundle import Occasion
 from tzerlike.findings.programs import Programs
 from tzerlike.oracles import make_oracles, probes_for
-from tzerlike.oracles.examiner import Look, Made, ask_for, examiner_of, ruling_out
+from tzerlike.oracles.examiner import Look, Made, RulingOut, ask_for, examiner_of, ruling_out
 from tzerlike.oracles.primitives import PROBE
 from tzerlike.oracles.protocol import Probe
 
@@ -66,35 +66,32 @@ class ProbingWorker(ConfirmingWorker):
         """Look at the cases that wait for a probe, where so many do; return the signatures of what that finds."""
         signatures: list[str | None] = []
         for probe in self.probes:
+            clean = ruling_out(probe, ask_for(probe, self.executor.call))
             waiting = self.state.to_examine.get(probe.label, [])
-            if len(waiting) < at_least:
+            if clean is None or len(waiting) < at_least:
                 continue
             # Before the first look: what ends this worker would end the next one too.
             del self.state.to_examine[probe.label]
             try:
-                signatures += self._examined(probe, [one.stored for one in waiting])
+                signatures += self._examined(probe, clean, [one.stored for one in waiting])
             except Interrupted:
                 self.state.to_examine[probe.label] = waiting
                 raise
         return signatures
 
-    def _examined(self, probe: Probe, kept: Sequence[StoredCase]) -> list[str | None]:
+    def _examined(self, probe: Probe, clean: RulingOut, kept: Sequence[StoredCase]) -> list[str | None]:
         iteration, faults = kept[-1].provenance.iteration, sum(self.state.faults.values())
         self.notes.beat(iteration, probe.label)
-        told = contained(partial(self._clean, probe, kept), probe.label)
+        told = contained(lambda: clean([stored.case for stored in kept]), probe.label)
         signatures = []
-        for stored, clean in zip(kept, repeat(False) if isinstance(told, Fault) else told, strict=False):
-            if not clean:
+        for stored, ruled_out in zip(kept, repeat(False) if isinstance(told, Fault) else told, strict=False):
+            if not ruled_out:
                 occasion, look = Occasion(stored.provenance.iteration, stored), partial(self._look, probe, stored)
                 signatures.append(self._looked(occasion, probe.label, look))
         if isinstance(told, Fault) and faults == sum(self.state.faults.values()):
             # It is of none of them alone.
             self.faults.note(told, Occasion(iteration))
         return signatures
-
-    def _clean(self, probe: Probe, kept: Sequence[StoredCase]) -> Sequence[bool]:
-        clean = ruling_out(probe, ask_for(probe, self.executor.call))
-        return [False] * len(kept) if clean is None else clean([stored.case for stored in kept])
 
     def _look(self, probe: Probe, stored: StoredCase) -> str | None:
         look = examiner_of(probe).look_again(ask_for(probe, self.executor.call), stored.case, {})

@@ -103,7 +103,7 @@ class Reductions:
 
     def found(self, bundle: Path, finding: Signed, tier: int = 0) -> None:
         """Have a bundle reduced when its turn comes."""
-        self._state.to_reduce.append(ToReduce(finding.signature, bundle.name, tier))
+        self._state.to_reduce.append(ToReduce(signature=finding.signature, bundle=bundle.name, tier=tier))
 
     def seen_again(self, finding: Finding, stored: StoredCase) -> None:
         """Have some of the findings that have a bundle compared with it: the first, the second, the fourth..."""

@@ -112,11 +112,10 @@ class Kept(msgspec.Struct):
         return StoredCase(Case.from_json(self.case), Provenance.from_json(self.provenance))
 
 
-class ToReduce(msgspec.Struct):
+class ToReduce(Kept, kw_only=True):
     """What waits to be reduced: a `bundle` by its name, or the case of another finding of its signature.
 
-    `tries` counts the workers that have begun with it; `tier` is that of the bundle, where it is known. `rough` is one
-    that was reduced roughly, and waits for the rest.
+    `tier` is that of the bundle, where it is known. `rough` is one that was reduced roughly, and waits for the rest.
     """
 
     signature: Text
@@ -124,7 +123,6 @@ class ToReduce(msgspec.Struct):
     tier: Count = 0
     case: dict[Text, Any] = {}
     provenance: dict[Text, Any] = {}
-    tries: Count = 0
     rough: bool = False
 
     @property
@@ -134,12 +132,7 @@ class ToReduce(msgspec.Struct):
 
     @classmethod
     def rival(cls, signature: str, stored: StoredCase) -> ToReduce:
-        return cls(signature, case=stored.case.to_json(), provenance=stored.provenance.to_json())
-
-    @property
-    def stored(self) -> StoredCase:
-        """UserError where it does not hold a case."""
-        return StoredCase(Case.from_json(self.case), Provenance.from_json(self.provenance))
+        return cls(signature=signature, case=stored.case.to_json(), provenance=stored.provenance.to_json())
 
 
 class WorkerState(Tally, kw_only=True):

@@ -26,7 +26,7 @@ from tzerlike.findings.growth import endless
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.tiers import tier_of_case, tier_of_look, tiered
 from tzerlike.oracles import judged, make_oracles
-from tzerlike.oracles.examiner import Look, ask_for, ruling_out
+from tzerlike.oracles.examiner import Look, RulingOut, ask_for, ruling_out
 from tzerlike.oracles.protocol import Environment, Probe
 from tzerlike.processes.heap import LAYOUTS, layouts_for
 
@@ -50,7 +50,7 @@ class Retrial:
     layouts: tuple[int, ...] = (0, 0)
     few: tuple[int, ...] = (0,)
     tier: Callable[[Finding], int] = lambda finding: 0
-    clean: Callable[[Sequence[Case]], Sequence[bool]] | None = None
+    clean: RulingOut | None = None
 
 
 def retrial_of(

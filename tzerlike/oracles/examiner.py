@@ -26,6 +26,9 @@ Records = tuple[list[dict[str, Any]], Observation | None]
 Ask = Callable[[Mapping[str, Any]], Records]
 """Has a child `examine` an item."""
 
+RulingOut = Callable[[Sequence[Case]], Sequence[bool]]
+"""Says of cases whether nothing about each can be a finding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -118,9 +121,8 @@ def last_step_alone(probe: Probe, ask: Ask, case: Case, held: Environment) -> tu
     return None if offer is None else offer(ask, case, held)
 
 
-def ruling_out(probe: Probe, ask: Ask) -> Callable[[Sequence[Case]], Sequence[bool]] | None:
-    """What says of cases whether nothing about each can be a finding, for less than a look at each; None of most
-    probes."""
+def ruling_out(probe: Probe, ask: Ask) -> RulingOut | None:
+    """What a probe rules cases out with, for less than a look at each; None of most probes."""
     clean = getattr(examiner_of(probe), "clean", None)
     return None if clean is None else partial(clean, ask)
 
