@@ -5,8 +5,8 @@
 
 An arm is `tzerlike fuzz --jobs 1` with OPTIONS, or a module of scripts/baselines; without any, all of ARMS run. Each
 campaign is held to one core, and --at-once of them run at a time. The arms of one seed run one after another, so that
-other work on the machine affects all arms. Results that are complete in OUT are not computed again: an interrupted call
-continues where it stopped.
+other work on the machine affects all arms. Each campaign that ends is a row of --figures, by default OUT/figures.csv;
+what has a row there does not run again: an interrupted call continues where it stopped, on another machine too.
 
 Prints a table for each figure: the median, its range, the ratio of the first arm's median to it, the p of Mann and
 Whitney's two-sided test, and A12 (1: the first arm is always better). `beyond` are the blocks beyond those that
@@ -18,6 +18,8 @@ For whole models: `joint="--harness graph" no_feedback="--harness graph --feedba
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import os
 import queue
@@ -31,7 +33,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from threading import Lock
 
 from comparison import mann_whitney, superiority
 
@@ -47,6 +49,8 @@ ARMS = {
     "no_feedback": "--feedback none",
     "small_entries": "--entry-choice adaptive",
     "general": "--mutators general",
+    "general_no_passes": "--mutators general --pass-mode none",
+    "general_no_passes_no_feedback": "--mutators general --pass-mode none --feedback none",
     "naive": "@naive",
     "tvmfuzz": "@tvmfuzz",
     "bytes": "@byte_mutation",
@@ -55,8 +59,8 @@ ARMS = {
 
 _FLOOR = "empty"
 _FLOOR_BUDGET = "20s"
-_FIGURES = ("blocks", "beyond", "valuable", "pairs/s")
 _WITHIN = "blocks within"
+_MEASURED = ("blocks", "valuable", "pairs/s", _WITHIN)
 
 
 @dataclass(frozen=True)
@@ -96,34 +100,66 @@ class Cores:
             self._free.put(core)
 
 
-def run(arm: Arm, seed: int, budget: str, cores: Cores, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the statistics of a campaign, which runs to its end if it has not before.
+class Figures:
+    """A CSV file of what campaigns reached, a row each; those of other settings stay as they are.
 
-    With `within` in the arguments, `blocks within` is how many blocks it reached in that directory of TVM's source.
+    The columns are what a campaign depends on, the commit that it ran on, and its figures.
     """
+
+    SETTING = ("arm", "options", "seed", "budget", "oracles", "within")
+    COLUMNS = (*SETTING, "commit", *_MEASURED)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._rows: dict[tuple[str, ...], dict[str, str]] = {}
+        if path.is_file():
+            with path.open(newline="", encoding="utf-8") as lines:
+                for row in csv.DictReader(lines):
+                    self._rows[tuple(row[name] for name in self.SETTING)] = row
+        describe = ["git", "describe", "--always", "--dirty"]
+        self._commit = subprocess.run(describe, check=False, capture_output=True, text=True, cwd=SCRIPTS).stdout.strip()
+
+    def get(self, setting: tuple[str, ...]) -> dict[str, float] | None:
+        row = self._rows.get(setting)
+        return None if row is None else {name: float(row[name]) for name in _MEASURED}
+
+    def add(self, setting: tuple[str, ...], measured: dict[str, float]) -> None:
+        with self._lock:
+            row = dict(zip(self.SETTING, setting, strict=True)) | {"commit": self._commit}
+            self._rows[setting] = row | {name: f"{value:.10g}" for name, value in measured.items()}
+            text = io.StringIO()
+            writer = csv.DictWriter(text, self.COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self._rows.values())
+            write_atomic(self.path, text.getvalue())
+
+
+def run(arm: Arm, seed: int, budget: str, cores: Cores, arguments: argparse.Namespace) -> dict[str, float]:
+    """Return the figures of a campaign, which runs to its end if it has not before; those of _MEASURED."""
+    within = "" if arm.name == _FLOOR else arguments.within
+    setting = (arm.name, shlex.join(arm.words), str(seed), budget, arguments.oracles, within)
+    known = arguments.figures.get(setting)
+    if known is not None:
+        return known
     name = f"{arm.name}-{seed}"
-    out, result = arguments.out / name, arguments.out / f"{name}.json"
-    if not result.is_file():
-        with cores.one() as core:
-            shutil.rmtree(out, ignore_errors=True)
-            order = ["taskset", "-c", str(core), *arm.command(out, seed, budget, arguments.oracles)]
-            with (arguments.out / f"{name}.log").open("w") as log:
-                done = subprocess.run(order, check=False, stdout=log, stderr=log, cwd=SCRIPTS)
-        if done.returncode:
-            raise SystemExit(f"{out}: status {done.returncode}, see {name}.log")
-        ran = {
-            "command": order,
-            "budget": budget,
-            "stats": json.loads((out / "stats.json").read_text(encoding="utf-8")),
-        }
-        write_atomic(result, json.dumps(ran, indent=1))
-    ran = json.loads(result.read_text(encoding="utf-8"))
-    if ran["budget"] != budget:
-        raise SystemExit(f"{result}: ran for {ran['budget']}; take another OUT for {budget}")
-    stats: dict[str, Any] = ran["stats"]
-    if arguments.within and arm.name != _FLOOR:
-        stats[_WITHIN] = blocks_within(out, arguments.within)
-    return stats
+    out = arguments.out / name
+    with cores.one() as core:
+        shutil.rmtree(out, ignore_errors=True)
+        order = ["taskset", "-c", str(core), *arm.command(out, seed, budget, arguments.oracles)]
+        with (arguments.out / f"{name}.log").open("w") as log:
+            done = subprocess.run(order, check=False, stdout=log, stderr=log, cwd=SCRIPTS)
+    if done.returncode:
+        raise SystemExit(f"{out}: status {done.returncode}, see {name}.log")
+    stats = json.loads((out / "stats.json").read_text(encoding="utf-8"))
+    measured = {
+        "blocks": stats["coverage"],
+        "valuable": stats["valuable_tests"],
+        "pairs/s": stats["pairs"] / max(1e-9, stats["elapsed_s"]),
+        _WITHIN: blocks_within(out, within) if within else 0,
+    }
+    arguments.figures.add(setting, measured)
+    return measured
 
 
 def blocks_within(campaign: Path, directory: str) -> int:
@@ -131,13 +167,6 @@ def blocks_within(campaign: Path, directory: str) -> int:
     order = [sys.executable, "-m", "tzerlike", "coverage", str(campaign), "--json"]
     told = json.loads(subprocess.run(order, check=True, capture_output=True, text=True, cwd=SCRIPTS).stdout)
     return next((row["covered"] for row in told["tables"]["directory"] if row["name"] == directory), 0)
-
-
-def figures(stats: dict[str, Any], floor: int) -> dict[str, float]:
-    blocks = stats["coverage"]
-    speed = stats["pairs"] / max(1e-9, stats["elapsed_s"])
-    found = dict(zip(_FIGURES, (blocks, blocks - floor, stats["valuable_tests"], speed), strict=True))
-    return found | ({_WITHIN: stats[_WITHIN]} if _WITHIN in stats else {})
 
 
 def table(figure: str, values: dict[str, list[float]]) -> Iterator[str]:
@@ -158,8 +187,8 @@ def table(figure: str, values: dict[str, list[float]]) -> Iterator[str]:
 
 def run_all(arms: Sequence[Arm], arguments: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
     cores = Cores(arguments.at_once)
-    floor = run(Arm(_FLOOR, (f"@{_FLOOR}",)), 1, _FLOOR_BUDGET, cores, arguments)["coverage"]
-    print(f"an empty function: {floor:,} blocks")
+    floor = run(Arm(_FLOOR, (f"@{_FLOOR}",)), 1, _FLOOR_BUDGET, cores, arguments)["blocks"]
+    print(f"an empty function: {floor:,.0f} blocks")
     with ThreadPoolExecutor(arguments.at_once) as pool:
         # By seeds first: a break leaves whole seeds behind.
         running = {
@@ -167,7 +196,10 @@ def run_all(arms: Sequence[Arm], arguments: argparse.Namespace) -> dict[str, lis
             for seed in arguments.seeds
             for arm in arms
         }
-        done = {key: figures(future.result(), floor) for key, future in running.items()}
+        done = {key: future.result() for key, future in running.items()}
+    for key, measured in done.items():
+        told = {"blocks": measured["blocks"], "beyond": measured["blocks"] - floor} | measured
+        done[key] = {name: value for name, value in told.items() if name != _WITHIN or arguments.within}
     return {arm.name: [done[arm.name, seed] for seed in arguments.seeds] for arm in arms}
 
 
@@ -179,6 +211,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(1, 11)))
     parser.add_argument("--oracles", default="crash")
     parser.add_argument("--within", default="", metavar="DIRECTORY", help="also blocks of, such as src/relax")
+    parser.add_argument("--figures", type=Path, metavar="FILE", help="by default OUT/figures.csv")
     parser.add_argument("--at-once", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_intermixed_args()
     try:
@@ -188,6 +221,7 @@ def main() -> None:
         parser.error(f"{error}: neither NAME=OPTIONS nor one of {', '.join(ARMS)}")
     arguments.out = arguments.out.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments.figures = Figures((arguments.figures or arguments.out / "figures.csv").resolve())
     results = run_all(arms, arguments)
     print(f"{len(arguments.seeds)} seeds, {arguments.budget} each, one core each, --oracles {arguments.oracles}")
     for figure in next(iter(results.values()))[0]:
