@@ -2,7 +2,8 @@
 
 Backwards from what comes out, the gradient of what a call takes is that of what it gives times slopes of the call by
 itself. A slope has two sides, a step up and a step down. How far those are apart is how far off it may be: little
-where the function is smooth, and as much as the slope itself where an edge or a jump is near.
+where the function is smooth, and as much as the slope itself where an edge or a jump is near. Of a large value a step
+is large: where a shorter one gives another slope, as of a sine, it may be off by that too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from tzerlike.graph.wish import BY_ELEMENT
 
 _STEP = 1e-5
 """The least step, as a share of the value it is taken from, or of 1."""
+
+_SHORT, _SPACINGS = 2.0**-16, 16
+"""The step that is short for values of any size, which is so many of the spacings of floats there at least. As powers
+of two they are added to the value without an error."""
 
 _NOISE = 16 * float(np.finfo(np.float64).eps)
 """How far off NumPy itself may be."""
@@ -145,8 +150,12 @@ def _pulled(
     here, size = meaning(one), np.abs(above.values)
     if row.name in BY_ELEMENT:
         (shape,) = (kind.shape for kind in vertex.outputs)
-        wide = np.broadcast_to(step, shape).ravel()
-        terms = times(*_slope(meaning(one + step), here, meaning(one - step), wide), size)
+        short = np.maximum(_SHORT, _SPACINGS * np.spacing(np.abs(one, dtype=np.float64)))
+
+        def by(step: Array) -> tuple[Array, Array]:
+            return _slope(meaning(one + step), here, meaning(one - step), np.broadcast_to(step, shape).ravel())
+
+        terms = times(*_agreed(by(step), by(short)), size)
         values, bound = (_gathered(term.reshape(shape), one.shape) for term in terms)
     else:
         values, bound = np.zeros(one.shape), np.zeros(one.shape)
@@ -165,6 +174,13 @@ def _slope(up: Array, here: Array, down: Array, step: Array) -> tuple[Array, Arr
     slope = (up - down) / (2 * step)
     rounded = _NOISE * (np.abs(up) + np.abs(down)) / step + _NOISE / _STEP * np.abs(slope)
     return slope, np.abs(up - 2 * here + down) / step + rounded
+
+
+def _agreed(long: tuple[Array, Array], short: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The slope of a long step, which may be off by what that of a short one is known to differ from it."""
+    (slope, apart), (other, unsure) = long, short
+    differ = np.abs(slope - other)
+    return slope, apart + np.where(differ > unsure, differ + unsure, 0)
 
 
 def _gathered(terms: Array, shape: tuple[int, ...]) -> Array:

@@ -69,6 +69,21 @@ def test_at_an_edge_both_slopes_are_right_and_beside_it_one_is(off: float) -> No
         assert np.all((np.abs(found.values - slope * weights) <= found.bound) == [slope == 0, True, slope == 1])
 
 
+@pytest.mark.parametrize("size", [1e3, 3e6, 1e9, 1e12])
+def test_the_slope_of_a_wave_is_its_own_far_out(size: float) -> None:
+    model = _loss("sin", _floats(9))
+    far = size * np.linspace(1, 2, 9)
+    (found,), (_, weights) = _gradients(model, far)
+    assert np.all(np.abs(found.values - np.cos(far) * weights) <= found.bound)
+
+
+def test_the_slope_of_a_line_is_known_well_far_out() -> None:
+    model = _loss("multiply", _floats(3), _floats(3))
+    (found, _), (_, other, weights) = _gradients(model, [1e3, 3e6, 1e9], [2, 3, 4])
+    assert np.all(np.abs(found.values - other * weights) <= found.bound)
+    assert np.all(found.bound < 1e-2)
+
+
 def test_where_a_function_ends_there_is_no_slope() -> None:
     model = _loss("sqrt", _floats(2))
     assert [one.counts for one in _gradients(model, [1, 0])[0]] == [False]
