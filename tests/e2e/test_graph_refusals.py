@@ -45,6 +45,15 @@ WIDER = Model(
 )
 UNBUILT = _wrong("square", (3,), "input 0: dtype", dtype="bool")
 LATE = _wrong("cumsum", (3,), "attribute axis", axis=99, exclusive=False)
+NEGATIVE = Model(
+    (),
+    (
+        Vertex(
+            "eye", (), {"n": -5, "m": 3, "k": 0, "dtype": "int32"}, (TensorType((3, 3), "int32"),), broken="attribute n"
+        ),
+    ),
+    (0,),
+)
 WORDLESS = _wrong("einsum:ij->ji", (4,), "input 0: rank", subscripts="ij->ji")
 
 
@@ -76,6 +85,8 @@ def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
     "model, headline, actual",
     [
         (ACCEPTED, "squeeze accepts an invalid axis", "accepts the call:"),
+        (NEGATIVE, "eye gives a result of negative extent", "accepts the call, and type inference gives"),
+        (LATE, "cumsum does not reject an invalid axis cleanly", "passes type inference; only a build raises:"),
         (WORDLESS, "einsum does not reject an invalid rank of input 0 cleanly", "leads to an error that does not say"),
     ],
 )
@@ -96,7 +107,7 @@ def test_a_repro_takes_no_tzerlike(model: Model, status: int, tmp_path: Path) ->
     assert done.returncode == status, done.stderr
 
 
-@pytest.mark.parametrize("model", [ACCEPTED, WORDLESS, LATE])
+@pytest.mark.parametrize("model", [ACCEPTED, WORDLESS, LATE, NEGATIVE])
 def test_a_regression_test_asks_for_a_refusal(model: Model, tmp_path: Path) -> None:
     found = _found(model)
     assert found is not None

@@ -25,6 +25,8 @@ _STEERING = ("condition", "predicate", "iter_values", "min", "extent", "step")
 """Fields that say what is computed, and how often."""
 
 _DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+_WRAPPING = (tirx.Broadcast, tirx.Cast, tirx.Let)
+"""What TVM sees a zero through."""
 
 
 def verdict_of(case: Case, module: Any, effort: Effort) -> str:
@@ -73,4 +75,6 @@ def _by_literal_zero(node: Any) -> bool:
     if type(node) not in _DIVISIONS:
         return False
     divisor: Any = node.b
-    return constant_int(divisor.value if type(divisor) is tirx.Broadcast else divisor) == 0
+    while type(divisor) in _WRAPPING:
+        divisor = divisor.body if type(divisor) is tirx.Let else divisor.value
+    return constant_int(divisor) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from tzerlike.core.case import Case, ContextConfig
@@ -74,6 +75,10 @@ class Programs(ABC):
     def shipped(self, case: Case) -> bool:
         """Whether a case is compiled by a pipeline that TVM ships, with default options."""
         return not case.passes and case.config == ContextConfig()
+
+    def usual(self, case: Case) -> Case:
+        """The same program in the default pipeline, with default options."""
+        return replace(case, passes=(), config=ContextConfig())
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """Yield cases with plain programs in the default pipeline that may show a finding, the most alike first."""

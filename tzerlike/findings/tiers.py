@@ -35,14 +35,20 @@ def tiered(
     judge: Callable[[Case], Iterable[Finding]],
     alike: Likeness = same_signature,
 ) -> tuple[Finding, int]:
-    """Return the finding with its tier: on the program that shows it in the default pipeline, where there is one.
+    """Return the finding with its tier: on the plain program that shows it in the default pipeline, where there is one,
+    else on its own program there, where that shows it.
 
     Only a finding that is `alike` takes its place. What the baseline build alone shows no user would meet.
     """
     if finding.observation.is_of_baseline:
         return finding, SECOND_TIER
-    found = shown_plainly(finding, executor, programs, judge, partial(alike, finding))
-    return (finding, SECOND_TIER) if found is None else (found, FIRST_TIER)
+    same = partial(alike, finding)
+    found = shown_plainly(finding, executor, programs, judge, same)
+    if found is not None:
+        return found, FIRST_TIER
+    usual = programs.usual(finding.case)
+    shown = () if usual == finding.case else judge(usual)
+    return next(filter(same, shown), finding), SECOND_TIER
 
 
 def shown_plainly(

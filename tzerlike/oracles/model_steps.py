@@ -58,8 +58,7 @@ def account_of_signature(found: Offence) -> Account:
         headline=f"{short_name(found.pass_name)} changes the signature of main",
         expected="A pass does not change the types of the parameters and the result of `main`.",
         place=found.pass_name,
-        actual="changes it to:",
-        quoted=found.where,
+        actual="changes it.",
     )
 
 

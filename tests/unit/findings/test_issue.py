@@ -213,9 +213,11 @@ def test_what_comes_of_ill_typed_ir_is_told() -> None:
     offence = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: lanes", "tirx.StorageRewrite", offences=(offence,))
     of_types = replace(subject("invalid-ir", seen), finding=Signed("invalid-ir", ("ill-typed", "C", "buffer")))
-    assert "`tirx.StorageRewrite` raises on that:\n\n```\nInternalError: lanes\n```" in report(of_types)
+    assert "Later in the same compilation, `tirx.StorageRewrite` raises:\n\n```\nInternalError: lanes\n```" in report(
+        of_types
+    )
     compiled = replace(of_types, seen=replace(seen, exit=Exit.OK, stage=Stage.DONE, message=""))
-    assert "raises on that" not in report(compiled)
+    assert "Later in the same" not in report(compiled)
 
 
 def test_who_did_not_keep_what_a_later_pass_goes_by_is_named_with_the_reason() -> None:

@@ -68,6 +68,11 @@ def test_what_no_plain_program_shows_stays_as_it_was_found() -> None:
     assert tiered(FOUND, NOBODY, Named(), shown_by()) == (FOUND, 2)
 
 
+def test_what_the_default_pipeline_shows_on_a_program_that_is_not_plain_needs_no_passes() -> None:
+    found, tier = tiered(FOUND, NOBODY, Named("first"), shown_by(found=FOUND))
+    assert (found.case, tier) == (replace(CASE, passes=()), 2)
+
+
 def test_what_is_alike_takes_its_place_where_that_is_asked_for() -> None:
     other = replace(FOUND, parts=("passes", "UnrollLoop", "SIGSEGV", "from elsewhere"))
     judge = shown_by(first=other)

@@ -626,7 +626,7 @@ def test_a_title_names_the_block_where_what_is_said_is_cut(message: str, told: s
         (
             Offence(NOT_KEPT, "gradient of nn.conv2d", RAISES, "InternalError: no\nfrom here"),
             "Gradient of `nn.conv2d` fails: no",
-            "the gradient of `nn.conv2d`: in a model of that call alone, the gradient is refused in the same words.",
+            "the gradient of `nn.conv2d`: in a model of that call alone, the gradient is refused as well.",
         ),
     ],
 )

@@ -48,6 +48,8 @@ def test_the_label_is_the_readers(row: dict[str, str]) -> None:
             "InternalError: vector::_M_range_check: __n (which is 5) >= this->size() (which is 2)",
             {Fact.MISALIGNED},
         ),
+        ("s_tir.LowerOpaqueBlock", "IndexError: Index 0 out of bounds 0", {Fact.MISALIGNED}),
+        ("tirx.VectorizeLoop", "InternalError: Cannot vectorize ShuffleNode with multiple vectors", set()),
         ("s_tir.LowerAutoCopy", "InternalError: Check failed: block->reads.size() >= 1 (0 vs. 1) : ", set()),
         ("s_tir.InjectVirtualThread", "InternalError: Check failed: (is_zero(op->min)) is false: ", set()),
         (
@@ -62,6 +64,7 @@ def test_annotations_that_do_not_fit_are_refused(failing: str, message: str, fac
 
 
 DIVIDES = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zero"
+FINDS = "InternalError: Check failed: (!divisor.is_const(0)) is false: Find divide by zero"
 SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount must be non-negative and less than 32"
 NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
 FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
@@ -79,6 +82,7 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
     ("passes", "failing", "facts", "message", "refused"),
     [
         pytest.param(DEFAULT, "s_tir.StmtSimplify", {Fact.DIVISIONS}, DIVIDES, True, id="a division of the program's"),
+        pytest.param(DEFAULT, "tirx.NarrowDataType", {Fact.DIVISIONS}, FINDS, True, id="a division that is narrowed"),
         pytest.param(DEFAULT, "s_tir.StmtSimplify", set(), DIVIDES, False, id="a division of TVM's own"),
         pytest.param(
             parse_sequence("s_tir.InjectVirtualThread"),
@@ -87,6 +91,14 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
             FLAT,
             True,
             id="not flat yet",
+        ),
+        pytest.param(
+            parse_sequence("s_tir.InjectVirtualThread") + DEFAULT,
+            "s_tir.InjectVirtualThread",
+            set(),
+            FLAT,
+            True,
+            id="not flat before the default pipeline",
         ),
         pytest.param(DEFAULT, "s_tir.InjectVirtualThread", set(), FLAT, False, id="flat, and made otherwise"),
         pytest.param(DEFAULT, "s_tir.InjectPTXAsyncCopy", set(), ASYNC, True, id="asynchronous in each other"),

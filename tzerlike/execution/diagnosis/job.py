@@ -34,6 +34,9 @@ from tzerlike.tir.promises import TRUSTED
 from tzerlike.tir.shape import change_of
 from tzerlike.tir.typecheck import TypeChecker
 
+_NOT_MODELLED = "tirx.LowerTVMBuiltin"
+"""The pass from which on the interpreter does not follow: behind it comes what makes code."""
+
 _TO_VERIFY = 10.0
 """Seconds of processor time that TVM's verifiers get for a module."""
 
@@ -118,8 +121,11 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail, kernel: boo
         return ill_typed
     if found is None:
         known = last_known(len(turns), state)
-        unpacked = [turn for turn in turns[known + 1 :] if not tvm_api.packed(tvm_api.entry_of(turn.after))]
-        return Walk(trail.begun, unjudged=_names(unpacked)), None
+        end = max((place for place, name in enumerate(trail.names) if name == _NOT_MODELLED), default=trail.begun)
+        later = [turn for turn in turns[known + 1 :] if turn.index < end]
+        broken = (_where_a_promise_is_broken(trail, turn.index, turn.before) for turn in later)
+        unjudged = [turn for turn in later if not kernel or not tvm_api.packed(tvm_api.entry_of(turn.after))]
+        return next(filter(None, broken), (Walk(trail.begun, unjudged=_names(unjudged)), None))
     right, wrong = found
     suspects = turns[right + 1 : wrong + 1]
     left_over = _where_a_promise_is_broken(trail, turns[wrong].index, turns[wrong].before)

@@ -260,7 +260,12 @@ def _then_raised(seen: Observation) -> list[str]:
     if not ill_typed or seen.exit is not Exit.REJECTED or seen.stage is not Stage.BUILD:
         return []
     later = code(seen.pass_name) if seen.pass_name else STAGE_NAMES[Stage.BUILD]
-    return ["", f"{later} raises on that:", "", *fenced(cut(quotable(seen.message), MESSAGE_LINES))]
+    return [
+        "",
+        f"Later in the same compilation, {later} raises:",
+        "",
+        *fenced(cut(quotable(seen.message), MESSAGE_LINES)),
+    ]
 
 
 def _too_much(limit: int, test: str) -> str:
@@ -323,7 +328,7 @@ _ENDLESS = (
 def _origin(origin: Offence) -> str:
     """Who broke what the failing step was given, as a sentence."""
     if blames_gradients(origin.pass_name):
-        wrong = origin.where if origin.rule == WRONG_SHAPE else "is refused in the same words"
+        wrong = origin.where if origin.rule == WRONG_SHAPE else "is refused as well"
         return f"The cause is {spelled(origin.pass_name)}: in a model of that call alone, the gradient {wrong}."
     said = left(origin)
     where = said if not said or origin.rule == _IN_WORDS or said.startswith(("a ", "an ")) else code(said)

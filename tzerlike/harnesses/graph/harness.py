@@ -233,6 +233,9 @@ class GraphHarness(CaseHarness):
         own = case.passes[len(leading(case.passes)) :]
         return own in shipped_sequences(model_of(case.ir)) and case.config == ContextConfig()
 
+    def usual(self, case: Case) -> Case:
+        return replace(case, passes=leading(case.passes), config=ContextConfig())
+
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The same model in each pipeline that TVM ships, with default options; with its gradients, or imported, where
         the case has that."""

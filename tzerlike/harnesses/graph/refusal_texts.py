@@ -13,6 +13,7 @@ from tzerlike.graph.model import Model
 from tzerlike.harnesses.graph.program import call_of, inputs_of, normalizing_source
 from tzerlike.harnesses.graph.sources import target_source
 from tzerlike.harnesses.proof import Regression
+from tzerlike.oracles.model_refusals import NEGATIVE
 
 _SCRIPT = '''\
 """{title}
@@ -40,6 +41,16 @@ print("TVM takes a call that is wrong")
 sys.exit(1)
 '''
 
+_REFUSING = 'raise TypeError("as it should")\n'
+
+_ANY_EXTENT = """\
+try:
+    {first}made = {call}
+except (TypeError, ValueError):
+    return
+assert all(int(extent) >= 0 for extent in made.ty.shape.values)
+"""
+
 _BUILT = """\
 with builder.function("main", [{taken}]):
     builder.emit_func_output(builder.emit({call}))
@@ -61,10 +72,15 @@ def refusal_script(finding: Finding, model: Model) -> str:
 
 
 def refusal_test(finding: Finding, model: Model) -> Regression:
-    """Return the test that a call is refused: where its type is inferred, or at the latest where it is built."""
+    """Return the test that a call is refused: where its type is inferred, or at the latest where it is built. What
+    gives a result of negative extent may give another one as well."""
     (vertex,) = model.vertices
     seen = finding.observation
+    name = f"{snake_case(vertex.operator)}_invalid_call"
     *inputs, call = normalizing_source(model).splitlines()
+    if seen.offences[0].where.startswith(NEGATIVE) and len(vertex.outputs) == 1:
+        tests = ("\n".join([*inputs, _ANY_EXTENT.format(first=first, call=call)]) for first in ("", f"{_REFUSING}    "))
+        return Regression(*(pytest_file(name, [body], ["from tvm import relax"]) for body in tests))
     if seen.exit is Exit.REJECTED and seen.stage is not Stage.LOAD:
         inputs.append("builder = relax.BlockBuilder()")
         call = _BUILT.format(taken=_taken(model), call=call_of(model), target=target_source(finding.case.target))
@@ -72,11 +88,9 @@ def refusal_test(finding: Finding, model: Model) -> Regression:
     def written(*statements: str) -> str:
         raising = "with pytest.raises((TypeError, ValueError)):\n" + textwrap.indent("".join(statements), "    ")
         body = "\n".join([*inputs, raising])
-        return pytest_file(
-            f"{snake_case(vertex.operator)}_invalid_call", [body], ["import pytest", "from tvm import relax"]
-        )
+        return pytest_file(name, [body], ["import pytest", "from tvm import relax"])
 
-    return Regression(written(call), written('raise TypeError("as it should")\n', call))
+    return Regression(written(call), written(_REFUSING, call))
 
 
 def _taken(model: Model) -> str:

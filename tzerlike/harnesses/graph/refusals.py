@@ -27,6 +27,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
         r"without registering corresponding gradient function": "gradients of functions of tensor IR",
         r"relax\.op\.grad\.(start|end)_checkpoint should be a Var": "checkpoints of constants",
         r"only support one dataflow block": "gradients of models with branches",
+        r"A cyclic dependency detected": "patterns that match what comes before and after something else",
+        r"There should be a compute block": "rewriting the layouts of what nobody has scheduled",
         r"Only call_tir and call_tir_inplace are supported in primitive function": "fusion before lowering",
         r"R\.grad\.(avg|max)_pool2d_backward\(.*\bdilation=\[(?!1, 1\])": "gradients of windows with gaps, as TVM logs",
     }

@@ -84,8 +84,9 @@ def _to_be_refused(building: Building, model: Model) -> dict[str, Any]:
         if record["exit"] == Exit.REJECTED.value:
             record["rejection"] = Rejection(Label.DOCUMENTED_REFUSAL.value, False, "").to_json()
             # What type inference takes in another dtype may be meant, and it is not this operator that fails then.
-            meant = channel.stage() is Stage.BUILD and vertex.broken.endswith("dtype")
-            said = "" if meant else without_words(refusal.message)
+            late = channel.stage() is Stage.BUILD
+            meant = late and vertex.broken.endswith("dtype")
+            said = "" if meant else without_words(refusal.message, vertex.broken, late=late)
         return record | _breaches(operator, vertex.broken, said)
     channel.enter_stage(Stage.DONE)
     return {"exit": Exit.OK.value} | _breaches(operator, vertex.broken, said)

@@ -13,6 +13,7 @@ from tzerlike.core.observation import Exit
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.issue.subject import DTYPES_SHOWN, OPERATORS_SHOWN
 from tzerlike.findings.programs import JudgeCase
+from tzerlike.graph.importers import importer_in
 from tzerlike.graph.model import KERNEL, PLAINEST, Model, Vertex, model_text
 from tzerlike.graph.smaller import with_dtype, with_operator
 from tzerlike.graph.solve import recognise
@@ -26,6 +27,9 @@ _FAMILIES = (
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 
+_OF_OTHERS = ("float32", "int32")
+"""Of each family the one that is tried where the model has the other."""
+
 _MOST_OPERATORS = 12
 """Operators that are tried, at most: those whose rows are nearest to that of the model's."""
 
@@ -38,8 +42,11 @@ _OF_COMPILERS = ("crash", "ice-on-valid")
 
 def variants_shown(executor: ForkExecutor, finding: Finding, model: Model, judge: JudgeCase) -> dict[str, Any]:
     """Return the dtypes and the operators that show a finding, by keys of a bundle's environment; none of large models,
-    no dtypes of those with inputs of several such, and no operators of those that call several that matter."""
+    nor of those that are imported, which another format may not have at all; no dtypes of those with inputs of several
+    such, and no operators of those that call several that matter."""
     if finding.kind not in (*_OF_COMPILERS, "wrong-code") or len(model.vertices) > _MOST_CALLS:
+        return {}
+    if importer_in(finding.case.passes) is not None:
         return {}
     return {DTYPES_SHOWN: _dtypes(executor, finding, model, judge), OPERATORS_SHOWN: _operators(finding, model, judge)}
 
@@ -88,7 +95,7 @@ def _says_the_same(one: Finding, finding: Finding, name: str, own: str) -> bool:
 
 def _in_other_dtypes(model: Model) -> Iterator[tuple[str, Model]]:
     """A model in each other dtype of the family that its inputs have one of, as far as they go into what matters:
-    floats, or integers."""
+    floats, or integers; and in one of the other family."""
     matter, taken = _that_matter(model) or model.vertices, set[int]()
     for number, one in reversed([*enumerate(model.vertices, len(model.sources))]):
         if one in matter or number in taken:
@@ -97,7 +104,7 @@ def _in_other_dtypes(model: Model) -> Iterator[tuple[str, Model]]:
     for family in _FAMILIES:
         own = sorted(dtypes.intersection(family))
         if len(own) == 1:
-            for dtype in (one for one in family if one not in own):
+            for dtype in dict.fromkeys(one for one in (*family, *_OF_OTHERS) if one not in own):
                 for other in with_dtype(model, own[0], dtype):
                     yield dtype, other
         if own:

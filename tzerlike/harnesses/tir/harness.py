@@ -85,8 +85,11 @@ class TirHarness(CaseHarness):
         return plainness.plain_program(executor, case, printed=printed)
 
     def shipped(self, case: Case) -> bool:
-        plain = plainness.plain_case(case)
-        return (case.passes, case.config) == (plain.passes, plain.config)
+        usual = self.usual(case)
+        return (case.passes, case.config) == (usual.passes, usual.config)
+
+    def usual(self, case: Case) -> Case:
+        return plainness.plain_case(case)
 
     def carried(self, executor: ForkExecutor, finding: Finding) -> Iterator[Case]:
         """The program itself, and with the options that it may ask for; then what it is before the guilty pass of the
@@ -99,7 +102,7 @@ class TirHarness(CaseHarness):
         guilty = _places(case, finding.observation.culprit or results.guilty) or [len(case.passes)]
         counts = dict.fromkeys([*guilty, *_places(case, results.misused)])
         programs = chain(
-            [plainness.plain_case(case)],
+            [self.usual(case)],
             (plainness.program_hinted(executor, case) for _ in range(1)),
             (plainness.program_after(executor, case, n) for n in counts if n),
         )
