@@ -312,6 +312,27 @@ for i in T.vectorized(4):
         script("a: T.handle", 'A = T.match_buffer(a, (2, 4), "int32", strides=[8, 1])\nA[0, 2] = A[1, 0] + 1'),
         [COUNT[:4], COUNT[4:]],
     ),
+    *by_text(
+        "rows of an allocation that share memory",
+        "alias",
+        script(
+            'A: T.Buffer((8,), "int32")',
+            """
+B = T.alloc_buffer((2, 2), "int32", strides=[1, 1])
+B[0, 1] = 1
+A[0] = B[0, 1]
+""",
+        ),
+        script(
+            'A: T.Buffer((8,), "int32")',
+            """
+B = T.alloc_buffer((2, 2), "int32", strides=[2, 1])
+B[0, 1] = 1
+A[0] = B[0, 1]
+""",
+        ),
+        COUNT,
+    ),
 )
 
 PROGRAMS: tuple[Program, ...] = (*BOUNDS, *INITIALISATION, *VIEWS)

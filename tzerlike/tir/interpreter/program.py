@@ -18,6 +18,7 @@ from tzerlike.tir.interpreter.places import place_of
 from tzerlike.tir.interpreter.state import Node, Slots, State, has_barrier, shown_name, tracked
 from tzerlike.tir.interpreter.statements import Action, StatementCompiler
 from tzerlike.tir.interpreter.verdict import RULES, Argument, Expected, Judgement, Verdict
+from tzerlike.tir.interpreter.views import distinct
 from tzerlike.tir.interpreter.wellformed import layout_misfit
 from tzerlike.tir.scope import shape_variables
 
@@ -141,7 +142,7 @@ class Program:
         flat = array.reshape(-1).tolist()
         values = [given(x) for x in flat] if dtype.is_float else flat
         declared = array_items(ty.strides)
-        if declared and not _distinct(shape, declared):
+        if declared and not distinct(shape, declared):
             raise BrokenRule("alias", f"elements of {shown_name(param)} share memory")
         memory = Memory(dtype.scalar, values)
         if self.tracked:
@@ -210,16 +211,6 @@ def _either(first: Expected, second: Expected) -> Expected:
     """What both say: an infinite bound where they differ."""
     bound = numpy.maximum(first.bound, second.bound)
     return Expected(first.values, numpy.where(first.values == second.values, bound, numpy.inf))
-
-
-def _distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:
-    """Whether constant strides give every element a place of its own; strides that are variables are compact."""
-    if any(type(stride) is not tirx.IntImm for stride in strides):
-        return True
-    places = numpy.zeros((1,), numpy.int64)
-    for extent, stride in zip(shape, strides, strict=True):
-        places = (places[:, None] + numpy.arange(extent) * int(stride.value)).reshape(-1)
-    return len(numpy.unique(places)) == len(places)
 
 
 def _scalar(argument: Argument, is_float: bool) -> Any:

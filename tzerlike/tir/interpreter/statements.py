@@ -39,7 +39,7 @@ from tzerlike.tir.interpreter.state import (
     shown_name,
 )
 from tzerlike.tir.interpreter.threads import ThreadAxis, barrier, run_crew
-from tzerlike.tir.interpreter.views import data_owner, layout, matched, memory_of
+from tzerlike.tir.interpreter.views import data_owner, distinct, layout, matched, memory_of
 from tzerlike.tir.interpreter.wellformed import block_misfit, dtype_of, element_dtype, layout_misfit
 
 
@@ -473,6 +473,7 @@ class StatementCompiler:
         lanes, scalar = dtype.lanes, dtype.scalar
         frame, tracked, state = self.state.frame, self.tracked, self.state
         common = self.in_threads and scope.startswith("shared")
+        strides = array_items(ty.strides)
 
         def make() -> None:
             if common and slot in state.shared:
@@ -480,6 +481,8 @@ class StatementCompiler:
                 return
             extents = tuple([extent() for extent in shape])
             size = size_of(extents) * lanes
+            if strides and not distinct(extents, strides):
+                raise BrokenRule("alias", f"elements of {shown_name(buffer)} share memory")
             state.spend(size // _ELEMENTS_A_STEP)
             memory = Memory.of_size(scalar, size, tracked, versioned, state.first_value(dtype))
             frame[slot] = BufferView.compact(memory, extents, lanes)

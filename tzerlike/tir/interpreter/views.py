@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy
 
 from tzerlike.systems.tvm_api import array_items, operator_name, source_of, tirx, tvm, type_of
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
@@ -95,3 +97,13 @@ def matched(match: Node, slots: Slots, number: Number) -> Callable[[], None]:
         frame[slot] = BufferView(base.memory, wanted, base.strides[dropped:], offset, base.lanes)
 
     return action
+
+
+def distinct(shape: Sequence[int], strides: Sequence[Node]) -> bool:
+    """Whether constant strides give every element a place of its own; strides that are variables are compact."""
+    if any(type(stride) is not tirx.IntImm for stride in strides):
+        return True
+    places = numpy.zeros((1,), numpy.int64)
+    for extent, stride in zip(shape, strides, strict=True):
+        places = (places[:, None] + numpy.arange(extent) * int(stride.value)).reshape(-1)
+    return len(numpy.unique(places)) == len(places)
