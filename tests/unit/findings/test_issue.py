@@ -20,6 +20,7 @@ from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
 from tzerlike.findings.issue.subject import DTYPES_SHOWN, OPERATORS_SHOWN, Guilt
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
+from tzerlike.systems.tvm_api import dump_ir, module_of, parse_script
 
 
 def test_wrong_code_tells_the_element_what_it_is_and_what_it_should_be() -> None:
@@ -366,6 +367,22 @@ def test_a_report_of_each_kind_reads_like_an_issue_of_tvm(kind: str) -> None:
     assert "PlanAndUpdateBufferAllocationLocation, " not in text, "passes of the baseline build are counted"
     assert "was reduced" not in text, "from 4 lines to 3"
     assert (inputs in text) or not inputs
+
+
+def test_a_crash_of_a_pass_on_what_it_does_not_take_says_so() -> None:
+    blocks = parse_script("""
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((1,), "int32")):
+    with T.sblock("b"):
+        T.writes(A[0])
+        A[0] = 1
+""")
+    crash = Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV", "tirx.NarrowDataType", 11)
+    case = Case(dump_ir(module_of(blocks)), (PassSpec("tirx.NarrowDataType"),))
+    said = "`tirx.NarrowDataType` is not made for this program (its documentation: run after FlattenBuffer), so an"
+    assert said in report(replace(subject("crash", crash), case=case))
+    in_order = replace(case, passes=(PassSpec("tirx.Simplify"),))
+    assert "is not made for" not in report(replace(subject("crash", crash), case=in_order))
 
 
 def test_wrong_numbers_are_rounded_as_long_as_they_differ() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tzerlike.core.case import GRAPH
+from tzerlike.core.case import GRAPH, TIR
 from tzerlike.core.effort import Check
 from tzerlike.core.observation import ILL_FORMED, LEFTOVER, NOT_KEPT, Exit, Observation, Offence, Stage
 from tzerlike.core.results import GRADIENT_BY, Ending
@@ -36,7 +36,9 @@ from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.graph.steps import READ_BACK, WRONG_SHAPE, blames_gradients, in_tvms_words
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.metamorphic import OTHER_VALUES, PADDING
+from tzerlike.passes.facts import facts_of
 from tzerlike.passes.naming import short_name
+from tzerlike.passes.preconditions import legal, rule_of
 from tzerlike.systems.refusal import lacks_memory
 from tzerlike.tir.witness.verdict import WitnessWord
 
@@ -127,7 +129,23 @@ def _expected(subject: Subject) -> str:
         "hang": "TVM compiles or rejects the program in a reasonable time.",
         "oom": "TVM compiles or rejects the program in a reasonable amount of memory.",
         "slow-code": "Optimization makes the program faster, or at least no slower.",
-    }.get(kind, "TVM compiles the program or rejects it with an exception; it does not crash.")
+    }.get(kind, "TVM compiles the program or rejects it with an exception; it does not crash." + _beyond_rules(subject))
+
+
+def _beyond_rules(subject: Subject) -> str:
+    """That the pass which crashes is given what it does not take, and what its documentation says of that."""
+    failing, own = short_name(subject.seen.pass_name), [short_name(one.name) for one in subject.case.passes]
+    if subject.case.harness != TIR or failing not in own:
+        return ""
+    try:
+        violation = legal(subject.case.passes, facts_of(subject.case.ir))
+    except ValueError:
+        return ""
+    if violation is None or short_name(violation.name) != failing:
+        return ""
+    said = re.match(r"doc: ([^;]+)", rule_of(violation.name).source)
+    documented = f" (its documentation: {said[1]})" if said else ""
+    return f" {code(violation.name)} is not made for this program{documented}, so an exception would do."
 
 
 def _well_behaved(subject: Subject) -> str:
