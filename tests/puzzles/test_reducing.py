@@ -337,6 +337,6 @@ def test_a_campaign_that_ends_in_between_goes_on_later(campaign: Campaign) -> No
 def test_what_ends_several_workers_is_left_alone_and_so_is_a_bundle_that_is_gone(campaign: Campaign) -> None:
     path, finding = first(campaign)
     campaign.state.to_reduce[0].tries = 2
-    campaign.state.to_reduce.append(ToReduce(finding.signature, "gone"))
+    campaign.state.to_reduce.append(ToReduce(signature=finding.signature, bundle="gone"))
     campaign.go_on()
     assert not (path / "reduced").exists()
