@@ -17,7 +17,7 @@ from tzerlike.oracles.protocol import Account
 _REFUSED, _ACCEPTED = "refused", "accepted"
 _WORDLESS = "leads to an error that does not say what is wrong with it:"
 
-INFERRED, NEGATIVE = "type inference gives", "a negative extent in "
+INFERRED, NEGATIVE_EXTENT = "type inference gives", "a negative extent in "
 """How the child begins to say what is wrong with a call that is accepted (tzerlike.harnesses.graph.to_refuse)."""
 
 _OUT_OF_BOUNDS = re.compile(r"[Ii]ndex -?\d+ out of bounds \d+|size: \d+, got index -?\d+")
@@ -41,13 +41,13 @@ def judge_refusals(case: Case, observation: Observation) -> Finding | None:
 
 def account_of_refusal(found: Offence) -> Account:
     name = found.pass_name
-    if found.where.startswith(NEGATIVE):
+    if found.where.startswith(NEGATIVE_EXTENT):
         return Account(
             headline=f"{name} gives a result of negative extent",
             expected="No result has a negative extent: an invalid call is rejected with an error.",
             place=f"relax.op.{name}",
             actual="accepts the call, and type inference gives",
-            quoted=found.where.removeprefix(NEGATIVE),
+            quoted=found.where.removeprefix(NEGATIVE_EXTENT),
         )
     accepted, late = found.where.startswith(INFERRED), names_the_axis(found.rule, found.where)
     refused = "passes type inference; only a build raises:" if late else _WORDLESS

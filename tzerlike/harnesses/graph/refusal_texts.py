@@ -13,7 +13,7 @@ from tzerlike.graph.model import Model
 from tzerlike.harnesses.graph.program import call_of, inputs_of, normalizing_source
 from tzerlike.harnesses.graph.sources import target_source
 from tzerlike.harnesses.proof import Regression
-from tzerlike.oracles.model_refusals import NEGATIVE
+from tzerlike.oracles.model_refusals import NEGATIVE_EXTENT
 
 _SCRIPT = '''\
 """{title}
@@ -78,7 +78,7 @@ def refusal_test(finding: Finding, model: Model) -> Regression:
     seen = finding.observation
     name = f"{snake_case(vertex.operator)}_invalid_call"
     *inputs, call = normalizing_source(model).splitlines()
-    if seen.offences[0].where.startswith(NEGATIVE) and len(vertex.outputs) == 1:
+    if seen.offences[0].where.startswith(NEGATIVE_EXTENT) and len(vertex.outputs) == 1:
         tests = ("\n".join([*inputs, _ANY_EXTENT.format(first=first, call=call)]) for first in ("", f"{_REFUSING}    "))
         return Regression(*(pytest_file(name, [body], ["from tvm import relax"]) for body in tests))
     if seen.exit is Exit.REJECTED and seen.stage is not Stage.LOAD:

@@ -13,7 +13,7 @@ from tzerlike.graph.calls import shapes_of
 from tzerlike.graph.model import Model
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.values import drawn_values
-from tzerlike.oracles.model_refusals import INFERRED, NEGATIVE, names_the_axis
+from tzerlike.oracles.model_refusals import INFERRED, NEGATIVE_EXTENT, names_the_axis
 from tzerlike.systems import tvm_api
 
 _FOR_USERS = frozenset({"TypeError", "ValueError", "OverflowError", "NotImplementedError"})
@@ -50,7 +50,7 @@ def accepted_wrongly(model: Model, module: Any) -> str:
     (vertex,) = model.vertices
     shapes = shapes_of(module[tvm_api.ENTRY].ret_ty)
     if any(extent is not None and extent < 0 for shape in shapes for extent in shape or ()):
-        return f"{NEGATIVE}{_shapes(shapes)}"
+        return f"{NEGATIVE_EXTENT}{_shapes(shapes)}"
     if vertex.broken.endswith(_MEANT) or (vertex.operator, vertex.broken) in _DOCUMENTED:
         return ""
     try:
