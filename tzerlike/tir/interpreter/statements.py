@@ -481,9 +481,9 @@ class StatementCompiler:
                 return
             extents = tuple([extent() for extent in shape])
             size = size_of(extents) * lanes
+            state.spend(size // _ELEMENTS_A_STEP)
             if strides and not distinct(extents, strides):
                 raise BrokenRule("alias", f"elements of {shown_name(buffer)} share memory")
-            state.spend(size // _ELEMENTS_A_STEP)
             memory = Memory.of_size(scalar, size, tracked, versioned, state.first_value(dtype))
             frame[slot] = BufferView.compact(memory, extents, lanes)
             if common:
