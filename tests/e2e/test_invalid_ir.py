@@ -169,6 +169,24 @@ def test_the_repro_of_a_rule_shows_nothing_where_the_rule_holds(name: str, tmp_p
     assert status(Finding("invalid-ir", ("ill-typed", "StmtSimplify", rule), case_of(PLAIN), seen), tmp_path) == 0
 
 
+@pytest.mark.long
+def test_a_condition_of_lanes_is_shown(tmp_path: Path) -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in T.vectorized(4):
+        assert A[i] < 3, "small"
+        A[i] = 1
+"""
+    found = replace(case_of(text), passes=())
+    types, _ = findings(found)
+    assert types.parts == ("ill-typed", "VectorizeLoop", "condition")
+    assert (status(types, tmp_path), status(replace(types, case=case_of(PLAIN)), tmp_path)) == (1, 0)
+    test = invalid_ir_test(types, tvm_api.script_of(tvm_api.load_ir(found.ir)))
+    assert (ends(test.text, tmp_path), ends(test.cured, tmp_path)) == (1, 0)
+
+
 class _Forgets:
     name = "forgets"
 

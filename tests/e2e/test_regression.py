@@ -20,6 +20,7 @@ from tzerlike.core.observation import Exit, Observation, Stage
 from tzerlike.core.results import Difference, Ending, Ran, Results
 from tzerlike.coverage import NoCoverage
 from tzerlike.execution.compare.evidence import evidence_for
+from tzerlike.findings.repro import LIMIT, replaying
 from tzerlike.harnesses import proof
 from tzerlike.harnesses.proof import Regression, proved
 from tzerlike.harnesses.tir.regression import pieces_of, regression_test
@@ -194,6 +195,32 @@ def test_a_script_fails_by_its_status(capfd: pytest.CaptureFixture[str], end: st
         script = f"import os, pathlib, sys\nprint('heard')\n{end}\n"
         assert proof.fails(executor, script, Case("P"), b"x") is failing
     assert "heard" not in capfd.readouterr().out
+
+
+LIMITED = f"""
+import resource
+import signal
+
+SECONDS, MEMORY = 5.0, 2 << 30
+
+
+{LIMIT}
+
+limit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "shows"),
+    [("", False), ("raise ValueError('other')", False), ("raise ValueError('Check failed: a == b (3 vs. 4)')", True)],
+)
+def test_a_script_that_shows_nothing_or_something_else_gives_way_to_a_replay(end: str, shows: bool) -> None:
+    finding = Finding("ice-on-valid", ("P", "ValueError"), Case("P"), Observation(Exit.REJECTED, Stage.BUILD))
+    with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
+        raises = "ValueError: Check failed: a == b (1 vs. 2)"
+        script, shown = proof.shown_by(executor, finding, [LIMITED + end], raises=raises)
+    assert shown is shows
+    assert script == (LIMITED + end if shows else replaying(finding.title))
 
 
 def test_a_test_is_tried_where_there_is_no_pytest(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.bundles import wrong
-from tzerlike.core.case import Case
+from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import NOT_KEPT, Exit, Observation, Stage
 from tzerlike.execution.diagnosis.ask import ask_walk
+from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.execution.origin import concerns
 from tzerlike.findings.bisect.role import bisection
@@ -145,6 +146,30 @@ def test_who_did_not_keep_it_is_not_blamed_for_what_fails_without_it_too(real: F
     (seen,) = real.run([case(BOOLS, BESIDE)], count=False)
     assert "LLVM module verification failed" in seen.message
     assert (seen.culprit, seen.origin) == ("", None)
+
+
+CAST = """
+n = T.int64()
+A = T.match_buffer(a, (n, 5))
+B = T.match_buffer(b, (n, 5))
+for i, j in T.grid(T.Cast("uint8", n), T.int64(5)):
+    with T.sblock("copy"):
+        vi = T.axis.spatial(n, T.Cast("int64", i))
+        vj = T.axis.spatial(T.int64(5), j)
+        B[vi, vj] = A[vi, vj]
+"""
+
+
+def test_who_leaves_ill_typed_ir_is_not_blamed_for_what_fails_without_it_too(real: ForkExecutor) -> None:
+    """The schedule refuses the axis, which is bound to a cast, be the cast of the right type or not."""
+    narrowing = PassSpec("tirx.ForceNarrowIndexToInt32"), PassSpec("s_tir.DefaultGPUSchedule")
+    given = replace(case("a: T.handle, b: T.handle", CAST, GPU), passes=narrowing)
+    (seen,) = real.run([given], count=False)
+    assert "required to have an affine binding" in seen.message
+    assert (seen.culprit, seen.origin) == ("DefaultGPUSchedule", None)
+    walk = ask_walk(real.call, given, Limits(seconds=10.0))
+    assert walk is not None and walk.change is Change.ILL_TYPED
+    assert bisection("s", seen, walk).guilty == "DefaultGPUSchedule"
 
 
 SUM = """

@@ -90,14 +90,20 @@ def borne_out(case: Case, suspicion: Offence | None, failed_in: str, message: st
     under it: all goes well, or that one fails of something else. In a child."""
     if suspicion is None or suspicion.pass_name == failed_in:
         return None
-    rest, under_way = without_pass(case, suspicion.pass_name), [""]
-    watch = tvm_passes.PassWatch(lambda name: under_way.append(name))
+    where, said = failure_of(without_pass(case, suspicion.pass_name)) or (failed_in, "")
+    return suspicion if where == failed_in and said != message_template(message) else None
+
+
+def failure_of(case: Case) -> tuple[str, str] | None:
+    """Return the pass in which a compilation is refused, and the template of what it says; None where none is. In a
+    child."""
+    under_way = [""]
+    watch = tvm_passes.PassWatch(under_way.append)
     try:
-        Compilation(rest.target, rest.config, steps_of(rest.passes), [watch]).build(load(rest.ir))
+        Compilation(case.target, case.config, steps_of(case.passes), [watch]).build(load(case.ir))
     except CompilerRefused as refusal:
-        other = message_template(refusal.message) != message_template(message)
-        return suspicion if other and under_way[-1] == failed_in else None
-    return suspicion
+        return under_way[-1], message_template(refusal.message)
+    return None
 
 
 def _trace(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, Exit, Observation, Offence, Stage, message_template
 from tzerlike.core.results import Rejection
 from tzerlike.core.targets import arch_of_target, kind_of_target
 from tzerlike.execution.cuda.source import first_refusal, runs_confined
@@ -24,7 +24,7 @@ from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.execution.definedness import never_divides_by_zero, verdict_of
 from tzerlike.execution.diagnosis.ask import Call
 from tzerlike.execution.offences import FormWatch, OriginWatch, formed_but_for_threads, jumps_within_loops
-from tzerlike.execution.origin import as_record, borne_out, concerns, origin_in
+from tzerlike.execution.origin import as_record, borne_out, concerns, failure_of, origin_in, without_pass
 from tzerlike.passes import dlight
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.given import GivenPasses
@@ -141,15 +141,30 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 def _origin(case: Case, maker: str, item: Mapping[str, Any]) -> Offence | None:
     """Who broke what the failing step was given; `maker` is the pass that made it ill-formed, "" for none."""
-    watch = OriginWatch([spec.name for spec in case.passes])
-    with suppress(CompilerRefused):
-        Compilation(case.target, case.config, GivenPasses(case.passes).steps, [watch]).build(load(case.ir))
+    watch = _watched(case)
     left = watch.left_by(maker)
     rule = "well-formed" if left is None else left.rule
     origin = Offence(ILL_FORMED, maker, rule, "") if maker else watch.offence
     if item["of source"]:
         return origin
+    if origin is watch.offence:
+        origin = _needed(case, origin, (item["pass"], message_template(item["message"])))
     return borne_out(case, watch.suspicion, item["pass"], item["message"]) or origin
+
+
+def _needed(case: Case, origin: Offence | None, failure: tuple[str, str]) -> Offence | None:
+    """The origin, if the case does not fail the same without what left ill-typed IR; else the one that it has then."""
+    if origin is None or origin.check != Check.TYPES or origin.pass_name in case.config.disabled_passes:
+        return origin
+    rest = without_pass(case, origin.pass_name)
+    return _needed(rest, _watched(rest).offence, failure) if failure_of(rest) == failure else origin
+
+
+def _watched(case: Case) -> OriginWatch:
+    watch = OriginWatch([spec.name for spec in case.passes])
+    with suppress(CompilerRefused):
+        Compilation(case.target, case.config, GivenPasses(case.passes).steps, [watch]).build(load(case.ir))
+    return watch
 
 
 def in_doubt(rejection: Rejection, message: str) -> bool:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from tzerlike.core.case import Case
+from tzerlike.core.finding import Finding
 from tzerlike.core.observation import Stage
 from tzerlike.core.refused import failed_check
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.issue.pytest_file import TEST_FILE
+from tzerlike.findings.repro import replaying
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.heap import LAYOUTS, stir
 from tzerlike.processes.job import Job
@@ -61,15 +65,34 @@ def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes 
         return test.text if failed and all(tried(one, LAYOUTS[0]).passes for one in others) else ""
 
 
+def raised_in(finding: Finding) -> str:
+    """The message of the exception that what shows a finding ends with; "" where it ends in another way."""
+    raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
+    return finding.observation.message if raised else ""
+
+
+def shown_by(
+    executor: ForkExecutor, finding: Finding, scripts: Sequence[str], archive: bytes = b"", raises: str = ""
+) -> tuple[str, bool]:
+    """Return the first script that shows the finding each time; else the last one, or where that never does, one that
+    replays the bundle. And whether it shows it each time. See `proved`."""
+    failed: list[bool] = []
+    for script in scripts:
+        failed = _failures(executor, script, finding.case, archive, raises)
+        if all(failed):
+            return script, True
+    return scripts[-1] if any(failed) else replaying(finding.title), False
+
+
 def fails(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> bool:
     """Whether a script ends with an error, or dies, with fresh memory as it comes and filled; see `proved`."""
-    return all(failures(executor, script, case, archive))
+    return all(_failures(executor, script, case, archive))
 
 
-def failures(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> list[bool]:
+def _failures(executor: ForkExecutor, script: str, case: Case, archive: bytes, raises: str = "") -> list[bool]:
     """Whether it does so with fresh memory as it comes, and with fresh memory that is filled."""
     with _beside_files(executor, case, archive) as tried:
-        return [not tried(script, layout).passes for layout in _MEMORIES]
+        return [tried(script, layout).fails_of(raises) for layout in _MEMORIES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +137,8 @@ def _try(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     try:
-        with redirect_stdout(io.StringIO()):
+        # Scripts set limits, which confinement refuses: the child has its own.
+        with redirect_stdout(io.StringIO()), patch.object(resource, "setrlimit"):
             with _unless_zero():
                 spec.loader.exec_module(module)
             for name in dir(module):

@@ -30,6 +30,12 @@ def test_a_schedule_that_asks_for_blocks_by_name_keeps_them() -> None:
         assert "ax0" not in text and "p0" not in text
 
 
+def test_the_block_of_a_whole_function_keeps_its_name() -> None:
+    """TVM's schedules look for it as "root", and no text gives it another one."""
+    short, _ = (make() for make in renamed(Tree(tvm_api.parse_script(LONG))))
+    assert short.body.block.name_hint == "root"
+
+
 def test_shorter_names_are_smaller_though_the_text_is_longer() -> None:
     graph = json.loads(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(LONG))))
     nodes = graph["nodes"]

@@ -105,6 +105,10 @@ def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection
     walk = walk or Walk(0)
     if seen.origin is not None and seen.origin.check == NOT_KEPT:
         return Bisection(signature, seen.culprit, passes=walk.passes, detail=seen.origin.where)
+    if walk.change is Change.ILL_TYPED and seen.exit is Exit.REJECTED and seen.origin is None and not seen.offences:
+        # It fails the same without the pass that leaves ill-typed IR.
+        guilty = seen.culprit or CODE_GENERATION
+        return Bisection(signature, guilty, change=Change.RAISED, passes=walk.passes, detail=seen.message)
     guilty = seen.results.guilty if seen.results is not None else ""
     if len(walk.suspects) == 1:
         guilty = walk.suspects[0]

@@ -46,7 +46,7 @@ from tzerlike.harnesses.graph.sources import (
     values_source,
 )
 from tzerlike.harnesses.graph.variants import variants_shown
-from tzerlike.harnesses.proof import failures, proved
+from tzerlike.harnesses.proof import proved, raised_in, shown_by
 from tzerlike.harnesses.tir.script import nvrtc_source
 
 _HEAD = '''\
@@ -158,7 +158,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     model = model_of(finding.case.ir)
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
-        repro, shows = _tried(executor, finding, refusal_script(finding, model))
+        repro, shows = shown_by(executor, finding, [refusal_script(finding, model)])
         test = proved(executor, refusal_test(finding, model), finding.case)
         return Texts(f"{lines}\n", repro, test, bool(test) or shows)
     program = source_of_program(finding, model)
@@ -172,24 +172,13 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
         test = regression_test(finding, model, program.source, wrong).text
         return Texts(f"{lines}\n\n{program.shown}\n", script, test)
     short = _shortest(executor, finding, model, program.source, wrong, limits)
-    repro, shows = _tried(executor, finding, *filter(None, (short.repro, script)))
+    repro, shows = shown_by(executor, finding, [*filter(None, (short.repro, script))])
     shown = program.shown if short.source == program.source else short.source
     notes = variants_shown(executor, finding, model, judge)
     if short.place is not None:
         # Other operators would be in the place of one that is not shown.
         notes = {**notes, PASS_SHOWN: short.place, OPERATORS_SHOWN: []}
     return Texts(f"{lines}\n\n{shown}\n", repro, short.test, bool(short.test) or shows, notes)
-
-
-def _tried(executor: ForkExecutor, finding: Finding, *scripts: str) -> tuple[str, bool]:
-    """The first script that shows the finding each time; else the last one, or where that never does, one that replays
-    the bundle. And whether it shows it each time."""
-    failed: list[bool] = []
-    for script in scripts:
-        failed = failures(executor, script, finding.case)
-        if all(failed):
-            return script, True
-    return scripts[-1] if any(failed) else replaying(finding.title), False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +196,7 @@ def _shortest(
     executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None, limits: Limits
 ) -> _Short:
     """The shortest source whose regression test is proved."""
-    raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
-    message = finding.observation.message if raised else ""
+    message = raised_in(finding)
 
     def written(found: Finding, text: str, model: Model = model) -> str:
         tests = (

@@ -39,8 +39,8 @@ _CHANGED = """\
             self.shown.append(f"{{info.name}} modified its input module in place")"""
 
 _ILL_TYPED = """\
-        before = self.given.pop()
-        if not self.shown and not bad_nodes(before):
+        bad_before = self.given.pop()
+        if not self.shown and not bad_before:
             self.shown += [f"{info.name}: {line}" for line in bad_nodes(module)]"""
 
 _DTYPE_OF = """
@@ -90,6 +90,13 @@ def is_bad(node):
         return False
     axes = [(axis, value) for axis, value in zip(node.block.iter_vars, node.iter_values)]
     return any(dtype_of(axis.var) != dtype_of(e) for axis, value in axes for e in (value, axis.dom.extent))
+"""
+
+_BAD_CONDITION = """
+def is_bad(node):
+    if isinstance(node, s_tir.SBlockRealize):
+        return dtype_of(node.predicate) != "bool"
+    return isinstance(node, (tirx.AssertStmt, tirx.IfThenElse, tirx.While)) and "x" in dtype_of(node.condition)
 """
 
 _BAD_NODE = '''
@@ -152,15 +159,19 @@ sys.exit(1 if watch.shown else 0)
 """
 
 
+_LOOKS = {"buffer": _BAD_BUFFER, "strides": _BAD_BUFFER, "axis": _BAD_AXIS, "condition": _BAD_CONDITION}
+"""How the nodes that break a rule are found, where TVM's own constructors would make them again."""
+
+
 def watch_source(offence: Offence) -> str:
     """Return the definition of `watch`, an instrument that keeps in `shown` what the pass did."""
     if offence.check == Check.IMMUTABILITY:
         look = _CHANGED.format(name=offence.pass_name)
         given, kept = "(module, tvm_ffi.structural_hash(module))", "\n        self.ran = []"
         return _WATCH.format(given=given, kept=kept, look=look)
-    looks = {"buffer": _BAD_BUFFER, "strides": _BAD_BUFFER, "axis": _BAD_AXIS, "call": _bad_call(offence.where)}
+    looks = _LOOKS | {"call": _bad_call(offence.where)}
     bad = f"{_DTYPE_OF}\n{looks.get(offence.rule, _BAD_NODE)}{_BAD_NODES}"
-    return bad + _WATCH.format(given="module", kept="", look=_ILL_TYPED)
+    return bad + _WATCH.format(given="bad_nodes(module)", kept="", look=_ILL_TYPED)
 
 
 def _bad_call(where: str) -> str:

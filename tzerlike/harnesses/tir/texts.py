@@ -18,8 +18,8 @@ from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.findings.programs import JudgeCase
-from tzerlike.findings.repro import quotable, replaying
-from tzerlike.harnesses.proof import Regression, fails, proved
+from tzerlike.findings.repro import ALWAYS_ZERO, quotable, replaying
+from tzerlike.harnesses.proof import Regression, fails, proved, raised_in, shown_by
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import (
@@ -43,15 +43,18 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     """Return the texts of a finding that occurred in a compilation."""
     rendering = rendered(executor, finding.case)
     readable = readable_script(rendering, finding, evidence, judge)
-    parameters, baseline = evidence.parameters, executor.effort.baseline
+    parameters, baseline, raises = evidence.parameters, executor.effort.baseline, raised_in(finding)
     if finding.kind == "invalid-ir":
         text = _text_of_module(executor, finding, limits, readable)
     else:
         confirming = confirming_limits(finding, limits)
         test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
-        text = test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive)
+        text = test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive, raises)
     repro = repro_script(finding, limits, readable, parameters, baseline, emulated=bool(text))
-    return Texts(rendering.script, repro, text, bool(text) or fails(executor, repro, finding.case, evidence.archive))
+    if text or ALWAYS_ZERO in repro:
+        return Texts(rendering.script, repro, text, bool(text))
+    repro, shows = shown_by(executor, finding, [repro], evidence.archive, raises)
+    return Texts(rendering.script, repro, "", shows)
 
 
 def _text_of_module(executor: ForkExecutor, finding: Finding, limits: Limits, script: str) -> str:

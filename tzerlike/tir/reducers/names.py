@@ -33,10 +33,12 @@ def _renamed(tree: Tree, *, blocks_too: bool) -> Any:
         key(var): variable_like(like(var), next(buffers)) if is_buffer(var) else variable_like(var, next(scalars))
         for var in variables
     }
-    blocks = _names("abcd")
+    blocks, body = _names("abcd"), tree.func.body
+    # Passes look up the block of a whole function by its name, which the text of a program cannot change.
+    root = body.block.name_hint if type(body) is s_tir.SBlockRealize else ""
 
     def block(node: Any) -> Any:
-        return block_with(node, name_hint=next(blocks)) if blocks_too else node
+        return block_with(node, name_hint=next(blocks)) if blocks_too and node.name_hint != root else node
 
     return mapped(tree.func, (tirx.Var, lambda var: new.get(key(var), var)), (s_tir.SBlock, block))
 
