@@ -194,7 +194,7 @@ def test_a_schedule_that_kills_its_process_is_reduced_in_the_campaign(tzerlike: 
     """TVM 0.27: loop_partition of a loop around two others is a segmentation fault."""
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds" / "two.py").write_text(TWO)
-    options = ["--seed", "3", "--iterations", "120", "--jobs", "1", "--seeds", tmp_path / "seeds", "--ui", "none"]
+    options = ["--seed", "3", "--iterations", "240", "--jobs", "1", "--seeds", tmp_path / "seeds", "--ui", "none"]
     options += ["--oracles", "crash", "--mutators", "schedule-loops", "--pass-mode", "none", "--coverage", "none"]
     done = tzerlike("fuzz", *options, "--out", tmp_path / "c")
     assert done.returncode == 0, done.stderr
