@@ -87,7 +87,7 @@ def results_in_words(subject: Subject) -> list[str]:
     if results is None:
         return [text]
     if kind_of_target(subject.case.target) == "cuda" and results.blame != BASELINE and not results.device:
-        text += " This is what an interpreter of TIR finds in the kernel after the device passes; no GPU ran it."
+        text += " This is what an interpreter of TIR finds in what the device passes leave; no GPU ran it."
     words = "legalized and lowered only" if subject.case.harness == GRAPH else subject.baseline
     without = f"without optimization ({words})"
     text += {
