@@ -160,6 +160,16 @@ def test_damage_is_found(was: str, damaged: str, ending: Ending) -> None:
     assert results.blame == "optimised"
 
 
+@pytest.mark.parametrize(("waits", "ending"), [(False, Ending.UNDEFINED), (True, Ending.NOT_RUN)])
+def test_a_barrier_that_some_threads_come_to_may_be_that_of_a_wait(waits: bool, ending: Ending) -> None:
+    store = "B[bx * 16 + tx * 2 + i] = S"
+    wait = 'with T.attr(0, "async_wait_queue_scope", 0):'
+    program = PROGRAM.replace(store, f"{wait}\n                    {store}") if waits else PROGRAM
+    assert (wait in program) is waits
+    damaged = LOWERED + "        if tx < 2:\n    " + BARRIER
+    assert judged(program, damaged).optimised.ending is ending
+
+
 def test_threads_that_race_say_nothing_where_a_pass_was_left_out() -> None:
     results = judged(PROGRAM, LOWERED.replace(BARRIER, ""), ContextConfig(disabled_passes=("tirx.StorageRewrite",)))
     assert results.optimised.ending is Ending.NOT_RUN
