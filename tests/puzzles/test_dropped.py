@@ -106,6 +106,9 @@ DROPPED = {
 NOBODYS = {
     "a division by zero that is computed": program(INTS, GUARDED.replace("j > 0", "j >= 0")),
     "a division by zero where an argument says so": program("n: T.int32, " + INTS, GUARDED.replace("j > 0", "n > 3")),
+    "a division by the variable of a loop of one step": program(
+        INTS, GUARDED.replace("T.unroll(4)", "T.unroll(1)").replace("j > 0", "i > 8")
+    ),
     "an alignment of a dimension that there is not": program(
         SQUARES, ALIGNED.replace("[0, 0, 16, 1]", "[0, 2, 16, 1]"), "(s_tir=True)"
     ),

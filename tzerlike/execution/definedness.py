@@ -7,6 +7,7 @@ What a program computes does not count then. An 8-bit float, which the interpret
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Any
 
 from tzerlike.core.case import Case
@@ -48,7 +49,8 @@ def never_divides_by_zero(case: Case, module: Any, effort: Effort) -> bool:
     written out."""
     func = tvm_api.entry_of(module)
     tree = Tree(func)
-    if any(_by_literal_zero(site.node) or (_steers(site) and _by_inputs(site, tree)) for site in tree.sites):
+    zeros = {key(site.node.loop_var) for site in tree.of_type(tirx.For) if _is_once(site.node)}
+    if any(_by_literal_zero(site.node, zeros) or (_steers(site) and _by_inputs(site, tree)) for site in tree.sites):
         return False
     return interpret_seeded(func, case.input_seed, effort)[2].defined
 
@@ -71,10 +73,15 @@ def _by_inputs(place: Site, tree: Tree) -> bool:
     )
 
 
-def _by_literal_zero(node: Any) -> bool:
+def _is_once(loop: Any) -> bool:
+    return constant_int(loop.min) == 0 and constant_int(loop.extent) == 1
+
+
+def _by_literal_zero(node: Any, zeros: Set[int]) -> bool:
+    """Whether a division is by a zero, or by one of the variables of loops that are never anything else."""
     if type(node) not in _DIVISIONS:
         return False
     divisor: Any = node.b
     while type(divisor) in _WRAPPING:
         divisor = divisor.body if type(divisor) is tirx.Let else divisor.value
-    return constant_int(divisor) == 0
+    return constant_int(divisor) == 0 or (is_variable(divisor) and key(divisor) in zeros)
