@@ -180,6 +180,27 @@ for i in T.serial(8, annotations={{"software_pipeline_stage": [0, 1], "software_
     )
 
 
+def twice(stages: str) -> str:
+    """A pipeline of two statements that store to the same element of memory of a block."""
+    return blocks(
+        EIGHT,
+        f"""
+S = T.sblock_alloc_buffer((8,), "int32")
+for i in T.serial(8, annotations={{"software_pipeline_stage": [{stages}], "software_pipeline_order": [0, 1]}}):
+    with T.sblock("first"):
+        vi = T.axis.spatial(8, i)
+        S[vi] = A[vi]
+    with T.sblock("second"):
+        vi = T.axis.spatial(8, i)
+        S[vi] = A[vi] + 1
+for i in range(8):
+    with T.sblock("use"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = S[vi]
+""",
+    )
+
+
 def overlapped(order: str, index: str) -> str:
     """Two statements in stages 0 and 1 of a pipeline; the second stores to `index` of what the first reads."""
     return script(
@@ -204,6 +225,7 @@ PIPELINES = (
         COUNT,
         ZEROS,
     ),
+    *by_text("a pipeline overtakes a write to the same version", "race", twice("1, 0"), twice("0, 1"), COUNT, ZEROS),
     *by_text("a pipeline reads what another version holds", "race", versions("vi // 2"), versions("vi"), COUNT, ZEROS),
     *by_text(
         "a pipeline reads an element too early", "race", overlapped("0, 1", "7"), overlapped("0, 1", "i"), COUNT, ZEROS

@@ -108,9 +108,14 @@ def divergence(first: Path, second: Path) -> int | None:
 
 
 def concurrent(first: Path, second: Path, versioned: bool = False) -> bool:
-    """Whether nothing orders an access and a later one; `versioned` memory is safe from overtaking in a pipeline."""
+    """Whether nothing orders an access and a later one; `versioned` memory is safe from other iterations of a pipeline
+    that overtake it."""
     place = divergence(first, second)
-    return place is not None and not (versioned and isinstance(first[place][1], PipelinePoint))
+    return place is not None and not (versioned and _are_versions(first[place][1], second[place][1]))
+
+
+def _are_versions(one: object, other: object) -> bool:
+    return isinstance(one, PipelinePoint) and isinstance(other, PipelinePoint) and one.iteration != other.iteration
 
 
 def _other_version(first: Path, second: Path) -> bool:
