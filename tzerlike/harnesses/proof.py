@@ -65,7 +65,7 @@ def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes 
         return test.text if failed and all(tried(one, LAYOUTS[0]).passes for one in others) else ""
 
 
-def raised_in(finding: Finding) -> str:
+def error_shown(finding: Finding) -> str:
     """The message of the exception that what shows a finding ends with; "" where it ends in another way."""
     raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
     return finding.observation.message if raised else ""

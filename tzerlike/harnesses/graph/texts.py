@@ -46,7 +46,7 @@ from tzerlike.harnesses.graph.sources import (
     values_source,
 )
 from tzerlike.harnesses.graph.variants import variants_shown
-from tzerlike.harnesses.proof import proved, raised_in, shown_by
+from tzerlike.harnesses.proof import error_shown, proved, shown_by
 from tzerlike.harnesses.tir.script import nvrtc_source
 
 _HEAD = '''\
@@ -196,7 +196,7 @@ def _shortest(
     executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None, limits: Limits
 ) -> _Short:
     """The shortest source whose regression test is proved."""
-    message = raised_in(finding)
+    message = error_shown(finding)
 
     def written(found: Finding, text: str, model: Model = model) -> str:
         tests = (

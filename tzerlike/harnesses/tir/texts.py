@@ -19,7 +19,7 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import ALWAYS_ZERO, quotable, replaying
-from tzerlike.harnesses.proof import Regression, fails, proved, raised_in, shown_by
+from tzerlike.harnesses.proof import Regression, error_shown, fails, proved, shown_by
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import (
@@ -43,7 +43,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     """Return the texts of a finding that occurred in a compilation."""
     rendering = rendered(executor, finding.case)
     readable = readable_script(rendering, finding, evidence, judge)
-    parameters, baseline, raises = evidence.parameters, executor.effort.baseline, raised_in(finding)
+    parameters, baseline, raises = evidence.parameters, executor.effort.baseline, error_shown(finding)
     if finding.kind == "invalid-ir":
         text = _text_of_module(executor, finding, limits, readable)
     else:
