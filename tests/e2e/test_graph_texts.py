@@ -233,5 +233,5 @@ def test_a_test_fails_of_its_last_statement_alone() -> None:
     finding = Finding("invalid-ir", ("immutability",), case, Observation(Exit.OK, Stage.DONE, offences=(offence,)))
     with served(Lane.prepare(0, NoCoverage(), HARNESS.run_case, HARNESS.jobs), Limits()) as executor:
         test = applied_test(finding, model, script_of_model(model))
-        assert test.text and proved(executor, test, case) == ""
-        assert proved(executor, replace(test, until=""), case), "it fails, but not of what it is about"
+        assert test.text and proved(executor, test, finding) == ""
+        assert proved(executor, replace(test, until=""), finding), "it fails, but not of what it is about"

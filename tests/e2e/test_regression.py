@@ -152,6 +152,11 @@ def test_where_an_extent_is_named_annotations_are_parsed_and_not_evaluated() -> 
     assert pieces_of('@T.prim_func\ndef main(A: T.Buffer((1, 2), "int32")):\n    pass\n').imports == ()
 
 
+def refused(message: str = "") -> Finding:
+    """A finding that a script or a test shows by raising this, "" for anything."""
+    return Finding("ice-on-valid", ("P", "Error"), Case("P"), Observation(Exit.REJECTED, Stage.BUILD, message))
+
+
 def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
     fails, dies, passes = (f"def test_it():\n    {what}\n" for what in ("assert 0", "import os; os.abort()", "pass"))
     beside = "import json, pathlib, numpy\nHERE = pathlib.Path(__file__)\n" + passes.replace(
@@ -164,15 +169,14 @@ def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
     with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
 
         def kept(text: str, cured: str, raises: str = "") -> bool:
-            test = Regression(text, cured)
-            return proved(executor, test, Case("P"), packed.getvalue(), raises) == text
+            return proved(executor, Regression(text, cured), refused(raises), packed.getvalue()) == text
 
         assert kept(fails, passes) and kept(dies, passes) and kept(fails, beside)
         assert not kept(passes, passes) and not kept(fails, fails) and not kept(dies, "1 // 0")
         raises = 'def test_it():\n    raise ValueError("Check failed: a == b (1 vs. 2)")\n'
         assert kept(raises, passes, "ValueError: Check failed: a == b (3 vs. 4)")
         assert not any(kept(one, passes, "ValueError: Check failed: a == c (1 vs. 2)") for one in (raises, fails, dies))
-        assert proved(executor, Regression(), Case("P")) == ""
+        assert proved(executor, Regression(), refused()) == ""
         # One that goes by what lies in fresh memory may pass tomorrow.
         assert not kept("import numpy\n\n\ndef test_fresh():\n    assert numpy.empty(1 << 20).any()\n", passes)
 
@@ -193,8 +197,17 @@ def test_a_test_is_written_down_if_it_fails_and_its_cured_twin_passes() -> None:
 def test_a_script_fails_by_its_status(capfd: pytest.CaptureFixture[str], end: str, failing: bool) -> None:
     with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
         script = f"import os, pathlib, sys\nprint('heard')\n{end}\n"
-        assert proof.fails(executor, script, Case("P"), b"x") is failing
+        assert proof.shown_by(executor, refused(), [script], b"x")[1] is failing
     assert "heard" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("stage", [Stage.BUILD, Stage.COMPILE_DEVICE, Stage.MUTATE, Stage.TEXT])
+def test_a_script_shows_by_its_status_what_it_catches(stage: Stage) -> None:
+    seen = Observation(Exit.REJECTED, stage, "ValueError: Check failed: a == b (1 vs. 2)")
+    with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
+        finding = Finding("ice-on-valid", ("P", "ValueError"), Case("P"), seen)
+        _, shown = proof.shown_by(executor, finding, ["import sys\nsys.exit(1)\n"])
+    assert shown is (stage is not Stage.BUILD), "scripts of a build let the exception through"
 
 
 LIMITED = f"""
@@ -215,10 +228,9 @@ limit()
     [("", False), ("raise ValueError('other')", False), ("raise ValueError('Check failed: a == b (3 vs. 4)')", True)],
 )
 def test_a_script_that_shows_nothing_or_something_else_gives_way_to_a_replay(end: str, shows: bool) -> None:
-    finding = Finding("ice-on-valid", ("P", "ValueError"), Case("P"), Observation(Exit.REJECTED, Stage.BUILD))
+    finding = refused("ValueError: Check failed: a == b (1 vs. 2)")
     with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
-        raises = "ValueError: Check failed: a == b (1 vs. 2)"
-        script, shown = proof.shown_by(executor, finding, [LIMITED + end], raises=raises)
+        script, shown = proof.shown_by(executor, finding, [LIMITED + end])
     assert shown is shows
     assert script == (LIMITED + end if shows else replaying(finding.title))
 
@@ -235,12 +247,15 @@ def test_a_test_is_tried_where_there_is_no_pytest(tmp_path: Path) -> None:
         sys.modules["pytest"] = None
         from tzerlike.core.case import Case
         from tzerlike.core.limits import Limits
+        from tzerlike.core.finding import Finding
+        from tzerlike.core.observation import Exit, Observation, Stage
         from tzerlike.coverage import NoCoverage
         from tzerlike.harnesses import proof
         from tzerlike.processes.lane import Lane
         fails, passes = (f"import tvm.testing\\ndef test_it():\\n    assert {what}\\n" for what in (0, 1))
+        finding = Finding("crash", ("P",), Case("P"), Observation(Exit.CRASH, Stage.BUILD))
         with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits()) as executor:
-            print(proof.proved(executor, proof.Regression(fails, passes), Case("P")) == fails)
+            print(proof.proved(executor, proof.Regression(fails, passes), finding) == fails)
     """
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from tvm import s_tir
 
 from tests.planted.innocent import CUDA, INNOCENT, Innocent
 from tests.planted.invalid import ILL_TYPED, with_statement
@@ -20,6 +21,7 @@ from tzerlike.oracles.examiner import JOBS, ask_for
 from tzerlike.oracles.round_trip.examiner import look_again
 from tzerlike.processes.lane import Lane
 from tzerlike.systems import tvm_api
+from tzerlike.tir.roundtrip import round_trip as round_trip_of
 from tzerlike.tir.typecheck import is_well_typed
 
 PLAIN = """
@@ -82,6 +84,30 @@ def test_nor_does_one_that_is_ill_typed(look: Judged, name: str) -> None:
     bad = with_statement(plain, ILL_TYPED[name][1]())
     assert not is_well_typed(bad)
     assert look(Case(tvm_api.dump_ir(tvm_api.module_of(bad))))[1] == []
+
+
+VIEWED = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32")):
+    B = T.sblock_alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.sblock("fill"):
+            v = T.axis.spatial(8, i)
+            B[v] = v
+    view = T.decl_buffer((8,), "int32", data=B.data)
+    for i in range(8):
+        with T.sblock("copy"):
+            v = T.axis.spatial(8, i)
+            A[v] = B[v]
+"""
+
+
+def test_nor_is_it_the_texts_fault_that_a_schedule_moved_memory_from_under_a_view(look: Judged) -> None:
+    schedule = s_tir.Schedule(tvm_api.module_of(tvm_api.parse_script(VIEWED)))
+    schedule.set_scope(schedule.get_sblock("fill"), 0, "local")
+    assert round_trip_of(schedule.mod) is not None, "the text has the view in the scope of its memory"
+    assert look(Case(tvm_api.dump_ir(schedule.mod)))[1] == []
 
 
 def test_there_are_enough() -> None:

@@ -49,50 +49,43 @@ class Regression:
     until: str = ""
 
 
-def proved(executor: ForkExecutor, test: Regression, case: Case, archive: bytes = b"", raises: str = "") -> str:
-    """Return the text of a test if it fails, with fresh memory as it comes and filled, and what is to pass passes,
-    each once in a child; else "".
+def proved(executor: ForkExecutor, test: Regression, finding: Finding, archive: bytes = b"") -> str:
+    """Return the text of a test if it fails of the finding, with fresh memory as it comes and filled, and what is to
+    pass passes, each once in a child; else "".
 
-    `archive` is the contents of inputs.npz, which lies next to the test, as case.json does; `raises` is the message of
-    the exception that the test has to fail of, "" for any failure.
+    `archive` is the contents of inputs.npz, which lies next to the test, as case.json does.
     """
     if not test.text:
         return ""
-    with _beside_files(executor, case, archive) as tried:
+    with _beside_files(executor, finding.case, archive) as tried:
         outcomes = [tried(test.text, layout) for layout in _MEMORIES]
-        failed = all(one.fails_of(raises) for one in outcomes)
+        failed = all(one.fails_of(_error_shown(finding)) for one in outcomes)
         others = filter(None, (test.cured, test.until))
         return test.text if failed and all(tried(one, LAYOUTS[0]).passes for one in others) else ""
 
 
-def error_shown(finding: Finding) -> str:
-    """The message of the exception that what shows a finding ends with; "" where it ends in another way."""
-    raised = finding.kind == "ice-on-valid" and finding.observation.stage is not Stage.COMPILE_DEVICE
-    return finding.observation.message if raised else ""
-
-
 def shown_by(
-    executor: ForkExecutor, finding: Finding, scripts: Sequence[str], archive: bytes = b"", raises: str = ""
+    executor: ForkExecutor, finding: Finding, scripts: Sequence[str], archive: bytes = b""
 ) -> tuple[str, bool]:
     """Return the first script that shows the finding each time; else the last one, or where that never does, one that
     replays the bundle. And whether it shows it each time. See `proved`."""
     failed: list[bool] = []
-    for script in scripts:
-        failed = _failures(executor, script, finding.case, archive, raises)
-        if all(failed):
-            return script, True
+    with _beside_files(executor, finding.case, archive) as tried:
+        for script in scripts:
+            failed = [tried(script, layout).fails_of(_error_shown(finding)) for layout in _MEMORIES]
+            if all(failed):
+                return script, True
     return scripts[-1] if any(failed) else replaying(finding.title), False
 
 
-def fails(executor: ForkExecutor, script: str, case: Case, archive: bytes = b"") -> bool:
-    """Whether a script ends with an error, or dies, with fresh memory as it comes and filled; see `proved`."""
-    return all(_failures(executor, script, case, archive))
+_CAUGHT = (Stage.COMPILE_DEVICE, Stage.MUTATE, Stage.TEXT)
+"""Where scripts catch what is raised, and say so with their status."""
 
 
-def _failures(executor: ForkExecutor, script: str, case: Case, archive: bytes, raises: str = "") -> list[bool]:
-    """Whether it does so with fresh memory as it comes, and with fresh memory that is filled."""
-    with _beside_files(executor, case, archive) as tried:
-        return [tried(script, layout).fails_of(raises) for layout in _MEMORIES]
+def _error_shown(finding: Finding) -> str:
+    """The message of the exception that what shows a finding ends with; "" where it ends in another way."""
+    raised = finding.kind == "ice-on-valid" and finding.observation.stage not in _CAUGHT
+    return finding.observation.message if raised else ""
 
 
 @dataclass(frozen=True, slots=True)

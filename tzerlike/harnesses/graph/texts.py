@@ -46,7 +46,7 @@ from tzerlike.harnesses.graph.sources import (
     values_source,
 )
 from tzerlike.harnesses.graph.variants import variants_shown
-from tzerlike.harnesses.proof import error_shown, proved, shown_by
+from tzerlike.harnesses.proof import proved, shown_by
 from tzerlike.harnesses.tir.script import nvrtc_source
 
 _HEAD = '''\
@@ -159,7 +159,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     lines = "\n".join(f"# {line}" for line in str(model).splitlines())
     if model.disrupted:
         repro, shows = shown_by(executor, finding, [refusal_script(finding, model)])
-        test = proved(executor, refusal_test(finding, model), finding.case)
+        test = proved(executor, refusal_test(finding, model), finding)
         return Texts(f"{lines}\n", repro, test, bool(test) or shows)
     program = source_of_program(finding, model)
     if program is None:
@@ -196,7 +196,6 @@ def _shortest(
     executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None, limits: Limits
 ) -> _Short:
     """The shortest source whose regression test is proved."""
-    message = error_shown(finding)
 
     def written(found: Finding, text: str, model: Model = model) -> str:
         tests = (
@@ -204,10 +203,10 @@ def _shortest(
             step_test(found, model, text),
             regression_test(found, model, text, wrong),
         )
-        return next(filter(None, (proved(executor, test, finding.case, raises=message) for test in tests)), "")
+        return next(filter(None, (proved(executor, test, finding) for test in tests)), "")
 
     bare = with_bare_output(source)
-    if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding.case)):
+    if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding)):
         return _Short(bare, test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
     if given := given_to_failing(finding, model):
         text = shortest_source(given.finding, NO_MODEL, given.source)

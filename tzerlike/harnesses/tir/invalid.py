@@ -171,7 +171,7 @@ def watch_source(offence: Offence) -> str:
         return _WATCH.format(given=given, kept=kept, look=look)
     looks = _LOOKS | {"call": _bad_call(offence.where)}
     bad = f"{_DTYPE_OF}\n{looks.get(offence.rule, _BAD_NODE)}{_BAD_NODES}"
-    return bad + _WATCH.format(given="bad_nodes(module)", kept="", look=_ILL_TYPED)
+    return bad + _WATCH.format(given="self.shown or bad_nodes(module)", kept="", look=_ILL_TYPED)
 
 
 def _bad_call(where: str) -> str:

@@ -19,7 +19,7 @@ from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.calls import with_lambdas
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import ALWAYS_ZERO, quotable, replaying
-from tzerlike.harnesses.proof import Regression, error_shown, fails, proved, shown_by
+from tzerlike.harnesses.proof import Regression, proved, shown_by
 from tzerlike.harnesses.tir.parts import build_source, head_source, program_source
 from tzerlike.harnesses.tir.regression import regression_test
 from tzerlike.harnesses.tir.regression_modules import (
@@ -43,18 +43,17 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, evidence: Ev
     """Return the texts of a finding that occurred in a compilation."""
     rendering = rendered(executor, finding.case)
     readable = readable_script(rendering, finding, evidence, judge)
-    parameters, baseline, raises = evidence.parameters, executor.effort.baseline, error_shown(finding)
+    parameters, baseline = evidence.parameters, executor.effort.baseline
     if finding.kind == "invalid-ir":
         text = _text_of_module(executor, finding, limits, readable)
     else:
         confirming = confirming_limits(finding, limits)
         test = regression_test(finding, confirming, readable, parameters, evidence.archive, baseline)
-        text = test.text if _unproved(finding) else proved(executor, test, finding.case, evidence.archive, raises)
+        text = test.text if _unproved(finding) else proved(executor, test, finding, evidence.archive)
     repro = repro_script(finding, limits, readable, parameters, baseline, emulated=bool(text))
-    if text or ALWAYS_ZERO in repro:
+    if ALWAYS_ZERO in repro:
         return Texts(rendering.script, repro, text, bool(text))
-    repro, shows = shown_by(executor, finding, [repro], evidence.archive, raises)
-    return Texts(rendering.script, repro, "", shows)
+    return _shown(executor, finding, rendering.script, repro, text, evidence.archive)
 
 
 def _text_of_module(executor: ForkExecutor, finding: Finding, limits: Limits, script: str) -> str:
@@ -62,7 +61,7 @@ def _text_of_module(executor: ForkExecutor, finding: Finding, limits: Limits, sc
     called by itself where that shows it."""
 
     def tried(test: Regression) -> str:
-        return proved(executor, test, finding.case)
+        return proved(executor, test, finding)
 
     (offence,), seen = finding.observation.offences, finding.observation
     raises = offence.check == Check.TYPES and seen.exit is Exit.REJECTED and seen.stage is Stage.BUILD
@@ -95,15 +94,23 @@ def texts_of_look(executor: ForkExecutor, finding: Finding, look: Look) -> Texts
         # A text that gives a program much like it will do, where that is as slow.
         for source in dict.fromkeys((printed.script, printed.source)):
             for timed in speed_tests(finding, source, evidence.parameters):
-                if test := proved(executor, timed, finding.case, evidence.archive):
+                if test := proved(executor, timed, finding, evidence.archive):
                     return Texts(printed.script, repro_script(finding, Limits(), source, evidence.parameters), test)
         return Texts(printed.script, repro_script(finding, Limits(), printed.source, evidence.parameters))
     archive = look.archive or b""
-    tests = (proved(executor, test, finding.case, archive) for test in _tests_of_look(finding, look, printed.source))
+    tests = (proved(executor, test, finding, archive) for test in _tests_of_look(finding, look, printed.source))
     pieces = Pieces(quotable(finding.title), program, run, next(filter(None, tests), ""))
-    repro = replaying(pieces.title) if look.repro is None else look.repro(pieces)
-    alone = bool(pieces.test) or (look.repro is not None and fails(executor, repro, finding.case, archive))
-    return Texts(printed.script, repro if alone else replaying(pieces.title), pieces.test, alone)
+    if look.repro is None:
+        return Texts(printed.script, replaying(finding.title), pieces.test, bool(pieces.test))
+    return _shown(executor, finding, printed.script, look.repro(pieces), pieces.test, archive)
+
+
+def _shown(
+    executor: ForkExecutor, finding: Finding, program: str, repro: str, test: str, archive: bytes = b""
+) -> Texts:
+    """The texts with this script, which a test that is proved vouches for; else it is tried."""
+    repro, alone = (repro, True) if test else shown_by(executor, finding, [repro], archive)
+    return Texts(program, repro, test, alone)
 
 
 def _tests_of_look(finding: Finding, look: Look, script: str) -> Iterator[Regression]:
@@ -145,8 +152,8 @@ def texts_of_calls(executor: ForkExecutor, finding: Finding, place: str, calls: 
     repro = _SCHEDULE_REPRO.format(
         title=finding.title, program=program_source(finding.case, script), calls="\n".join((*calls[:-1], last))
     )
-    test = proved(executor, crash_test(place, script, calls), finding.case)
-    return Texts(printed.script, repro, test, bool(test) or fails(executor, repro, finding.case))
+    test = proved(executor, crash_test(place, script, calls), finding)
+    return _shown(executor, finding, printed.script, repro, test)
 
 
 def readable_script(rendering: Rendering, finding: Finding, evidence: Evidence, judge: JudgeCase) -> str:

@@ -123,10 +123,9 @@ def _other_version(first: Path, second: Path) -> bool:
     for (loop, iteration), (other, second_iteration) in zip(first, second, strict=False):
         if loop != other:
             return False
-        if isinstance(iteration, PipelinePoint) and isinstance(second_iteration, PipelinePoint):
-            if iteration.iteration != second_iteration.iteration:
-                return True
-        elif iteration != second_iteration:
+        if _are_versions(iteration, second_iteration):
+            return True
+        if iteration != second_iteration and not isinstance(iteration, PipelinePoint):
             return False
     return False
 
