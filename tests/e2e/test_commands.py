@@ -176,6 +176,8 @@ def test_doctor_finds_this_machine_fit(tzerlike: Command) -> None:
     names = [line.split(": ")[0] for line in done.stdout.splitlines()]
     assert "ok   tvm" in names
     assert "ok   memcov" in names
+    (witness,) = [line for line in tzerlike("doctor", PATH="").stdout.splitlines() if "witness" in line]
+    assert witness.startswith("note witness: no gcc -> install gcc")
     checks = json.loads(tzerlike("doctor", "--json").stdout)
     assert {"name", "good", "seen", "advice", "needed"} == set(checks[0])
 

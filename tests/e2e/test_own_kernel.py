@@ -47,7 +47,7 @@ def test_a_kernel_is_judged_as_it_is_written(tzerlike: Command, tmp_path: Path, 
     (tmp_path / "mine.py").write_text(text)
     done = tzerlike("run", tmp_path / "mine.py")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["ok in done", "reference: defined"]
+    assert done.stdout.splitlines() == ["ok in done", "interpreter: defined"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_watch_judges_the_file_again_when_it_changes(tmp_path: Path) -> None:
     )
     assert watching.stdout is not None
     try:
-        assert [watching.stdout.readline() for _ in range(2)] == ["ok in done\n", "reference: defined\n"]
+        assert [watching.stdout.readline() for _ in range(2)] == ["ok in done\n", "interpreter: defined\n"]
         path.write_text(KERNEL.replace("T.float32(1)", "missing"))
         assert "Undefined variable: missing" in watching.stdout.readline()
         path.write_text(KERNEL)

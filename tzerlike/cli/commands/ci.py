@@ -64,7 +64,7 @@ def _campaign_options(budget: str) -> Callable[[_Command], _Command]:
         ),
         click.option("--output", type=click.Path(path_type=Path), default=Path("tzerlike-ci"), show_default=True),
         click.option("--budget", default=budget, show_default=True, help="Time for the campaign."),
-        click.option("--iterations", type=int, default=None, help="Stop after this many pairs."),
+        click.option("--iterations", type=int, default=None, help="Stop after this many iterations."),
         click.option("--tvm", default="", help="A TVM from `tzerlike tvm list`.  [default: the installed TVM]"),
         system_option,
         click.option("--known", default="", help="known.toml, listing findings that are not new."),

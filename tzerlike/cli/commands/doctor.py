@@ -20,6 +20,7 @@ from tzerlike.processes.caller import cache_directory, zygote_environment
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
 from tzerlike.systems.pair import installed_pair, mismatch
+from tzerlike.tir.witness.running import examine_witness
 
 
 @click.command()
@@ -40,7 +41,7 @@ def examine_machine(cache_dir: Path, environment: Mapping[str, str]) -> list[Hea
     checks = [_processor(), _python(), _tvm_pair(), _memcov(), _cache(cache_dir)]
     if all(check.good for check in checks if check.needed):
         checks += _live(cache_dir, environment)
-    return [*checks, *examine_cuda()]
+    return [*checks, examine_witness(), *examine_cuda()]
 
 
 def _processor() -> HealthCheck:

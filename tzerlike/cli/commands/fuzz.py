@@ -74,7 +74,7 @@ _GROUPS = {
 
 @click.command(cls=Grouped, groups=_GROUPS)
 @click.option("--budget", default="4h", show_default=True, help="Total time: 90s or 90, 30m, 4h, 1h30m.")
-@click.option("--iterations", type=int, default=None, help="Stop after this many pairs.")
+@click.option("--iterations", type=int, default=None, help="Stop after this many iterations.")
 @click.option(
     "--out",
     "-o",

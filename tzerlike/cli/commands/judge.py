@@ -40,7 +40,10 @@ from tzerlike.processes.caller import zygote_environment
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option(
-    "--oracles", default=",".join(JUDGES), show_default=True, help="Comma-separated names; performance may be added."
+    "--oracles",
+    default=",".join(JUDGES),
+    show_default=True,
+    help="Comma-separated names; others: ill-typed, immutability, and performance on a GPU.",
 )
 @click.option("--input-seed", type=int, default=0, show_default=True, help="Seed of the input values.")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="CPU seconds.")
@@ -126,7 +129,7 @@ def _say(judgement: Judged, out: Path | None, as_json: bool) -> None:
         message = f": {judgement.message}" if judgement.message else ""
         click.echo(f"{judgement.exit.value} in {judgement.stage.value}{message}")
         said = judgement.interpreter
-        click.echo("reference: " + ", ".join(text for text in (said.verdict, said.rule, said.where) if text))
+        click.echo("interpreter: " + ", ".join(text for text in (said.verdict, said.rule, said.where) if text))
         if finding is not None:
             blame = f", blame: {finding.blame}" if finding.blame else ""
             click.echo(f"finding: {finding.kind} {finding.signature}{blame}")

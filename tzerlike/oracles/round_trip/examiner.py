@@ -83,8 +83,8 @@ def _fault_of(program: str) -> TextFault | None:
 
 
 def _views_lie_with_memory(module: Any) -> bool:
-    """Whether all views are in the scope of their memory, which is what text says of them: Schedule.set_scope, as of
-    0.27, leaves them in the scope that their memory had."""
+    """Whether all views are in the scope of their memory, which is what text says of them: Schedule.set_scope leaves
+    them in the scope that their memory had."""
     functions = [func for func in module.functions.values() if isinstance(func, tvm_api.PrimFunc)]
     nodes = [site.node for func in functions for site in Tree(func).sites]
     views = [(view.buffer, view.data) for view in nodes if type(view) is tvm_api.tirx.DeclBuffer]

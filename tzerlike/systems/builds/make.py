@@ -128,5 +128,5 @@ def _write_if_new(path: Path, text: str) -> None:
 
 
 def _sensible_jobs() -> int:
-    """As many compilers as there are cores, and memory for."""
-    return max(1, min(os.cpu_count() or 1, psutil.virtual_memory().available // _MEMORY_A_JOB))
+    """As many compilers as there are cores for us, and memory for."""
+    return max(1, min(len(os.sched_getaffinity(0)), psutil.virtual_memory().available // _MEMORY_A_JOB))

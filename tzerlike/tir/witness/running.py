@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tzerlike.core.health import HealthCheck
 from tzerlike.tir.witness.program import Written
 
 _HERE = Path(__file__).parent
+_COMPILER: Final = "gcc"
 _OPTIONS: Final = (
     "-std=gnu11 -O0 -w -ffp-contract=off -fno-sanitize-recover=all "
     "-fsanitize=undefined,address,float-cast-overflow,float-divide-by-zero"
@@ -40,11 +42,23 @@ class RunOutcome:
     memories: tuple[bytes, ...] = ()
 
 
+def examine_witness() -> HealthCheck:
+    """Say whether there is a compiler for what the witness writes."""
+    found = shutil.which(_COMPILER)
+    return HealthCheck(
+        "witness",
+        found is not None,
+        found or f"no {_COMPILER}",
+        f"install {_COMPILER}: without it nothing confirms wrong code by a second reading, and all of that is tier 2",
+        needed=False,
+    )
+
+
 def run_programs(programs: Sequence[Written], inputs: Sequence[Sequence[bytes]], seconds: int = 5) -> list[RunOutcome]:
     """Run programs on the bytes of their buffers; each run may take `seconds` of processor time."""
-    compiler = shutil.which("gcc")
+    compiler = shutil.which(_COMPILER)
     if compiler is None:
-        return [RunOutcome("unknown", "no gcc")] * len(programs)
+        return [RunOutcome("unknown", f"no {_COMPILER}")] * len(programs)
     with tempfile.TemporaryDirectory(prefix="tzerlike-witness-") as name:
         directory = Path(name)
         (directory / "programs.c").write_text(_source(programs), encoding="ascii")
