@@ -14,6 +14,7 @@ from typing import Any
 from tzerlike.core.observation import message_template
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import tvm_ffi
+from tzerlike.tir.tree import Tree
 
 PRINTER, PARSER, UNEQUAL = "the printer raises", "the parser raises", "another program comes back"
 
@@ -44,6 +45,19 @@ def round_trip(module: Any) -> TextFault | None:
     had, got = resolved(module, ours.to_steps()), resolved(again, theirs.to_steps())
     places = f"{path_text(ours)}: {str(had)[:500]}\n{path_text(theirs)}: {str(got)[:500]}"
     return TextFault(UNEQUAL, _change(_fields(ours), had, got), places)
+
+
+def views_lie_with_memory(module: Any) -> bool:
+    """Whether all views are in the scope of their memory, which is what text says of them: Schedule.set_scope leaves
+    them in the scope that their memory had."""
+    functions = [func for func in module.functions.values() if isinstance(func, tvm_api.PrimFunc)]
+    nodes = [site.node for func in functions for site in Tree(func).sites]
+    views = [(view.buffer, view.data) for view in nodes if type(view) is tvm_api.tirx.DeclBuffer]
+    return all(_scope_of(buffer) == _scope_of(data) for buffer, data in views)
+
+
+def _scope_of(memory: Any) -> str:
+    return str(tvm_api.type_of(memory).storage_scope) or "global"
 
 
 def path_text(path: Any) -> str:

@@ -21,11 +21,10 @@ from tzerlike.oracles.round_trip import judge_round_trip
 from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.label import documented
 from tzerlike.processes.channel import Channel
-from tzerlike.systems import tvm_api
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip
-from tzerlike.tir.tree import Tree
+from tzerlike.systems.tvm_api import load_ir
+from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip, views_lie_with_memory
 from tzerlike.tir.typecheck import TypeChecker
 
 _SHARE = 1 / 8
@@ -75,24 +74,11 @@ def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
 
 def _fault_of(program: str) -> TextFault | None:
     try:
-        module = ask_compiler(lambda: tvm_api.load_ir(program))
+        module = ask_compiler(lambda: load_ir(program))
     except CompilerRefused:
         return None
     judged = Fact.TILES not in facts_of(program) and TypeChecker().check_module(module) is None
-    return round_trip(module) if judged and _views_lie_with_memory(module) else None
-
-
-def _views_lie_with_memory(module: Any) -> bool:
-    """Whether all views are in the scope of their memory, which is what text says of them: Schedule.set_scope leaves
-    them in the scope that their memory had."""
-    functions = [func for func in module.functions.values() if isinstance(func, tvm_api.PrimFunc)]
-    nodes = [site.node for func in functions for site in Tree(func).sites]
-    views = [(view.buffer, view.data) for view in nodes if type(view) is tvm_api.tirx.DeclBuffer]
-    return all(_scope_of(buffer) == _scope_of(data) for buffer, data in views)
-
-
-def _scope_of(memory: Any) -> str:
-    return str(tvm_api.type_of(memory).storage_scope) or "global"
+    return round_trip(module) if judged and views_lie_with_memory(module) else None
 
 
 def wants(made: Made) -> bool:
