@@ -49,6 +49,7 @@ from tzerlike.oracles.crash import judge_crash
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.job import RunCase, RunContext
 from tzerlike.processes.lane import Lane
+from tzerlike.processes.stop import STOP
 from tzerlike.systems import tvm_api
 
 ITERATIONS = 240
@@ -126,6 +127,8 @@ class Plan:
             _raise()
         elif planted == f"{place}: loop":
             _loop()
+        elif planted == f"{place}: stop":
+            os.kill(os.getpid(), STOP)
         elif planted == f"{place}: garbage":
             # What a wild store of compiled code may leave, wherever the worker looks.
             self.channel.memory[:384] = os.urandom(384)
@@ -266,6 +269,9 @@ PLACES = [
 ]  # fmt: skip
 
 
+STOPS = ("oracle", "confirmation", "reporter")
+
+
 def test_a_campaign_with_faults_everywhere_ends_as_one_without(clean: CampaignDir, tmp_path: Path) -> None:
     idle = brought_nothing(clean)
     assert len(idle) > 4 * len(PLACES) and clean.corpus_ids()
@@ -306,8 +312,7 @@ def test_a_resumed_campaign_goes_on_behind_its_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_resumed_campaign_of_batches_equals_one_without_a_break(tmp_path: Path) -> None:
-    whole = fuzz(CampaignDir(tmp_path / "whole"), {}, 96, width=8)
+def test_a_resumed_campaign_of_batches_equals_one_without_a_break(whole: CampaignDir, tmp_path: Path) -> None:
     parts = CampaignDir(tmp_path / "parts")
     for iterations in (64, 96):
         fuzz(parts, {}, iterations, width=8)
@@ -316,6 +321,26 @@ def test_a_resumed_campaign_of_batches_equals_one_without_a_break(tmp_path: Path
     assert told == whole_told
     assert parts.corpus_ids() == whole.corpus_ids()
     assert state(parts)["bringing"] == state(whole)["bringing"] < 1.0
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> CampaignDir:
+    """A campaign of batches without a break."""
+    return fuzz(CampaignDir(tmp_path_factory.mktemp("whole") / "c"), {}, 96, width=8)
+
+
+@pytest.mark.parametrize("place", ["mutator", "blame", *(pytest.param(one, marks=pytest.mark.long) for one in STOPS)])
+def test_a_campaign_that_is_stopped_anywhere_loses_nothing(whole: CampaignDir, tmp_path: Path, place: str) -> None:
+    parts = CampaignDir(tmp_path / "parts")
+    at_findings = place in ("confirmation", "reporter")
+    for iteration in found(whole)[:3] if at_findings else (40, 64, 80):
+        fuzz(parts, {iteration: f"{place}: stop"}, 96, width=8)
+        assert state(parts)["iterations"] < 96 or at_findings
+    fuzz(parts, {}, 96, width=8)
+    assert state(parts)["iterations"] == 96
+    assert parts.corpus_ids() == whole.corpus_ids()
+    assert [path.name for path in parts.bundles()] == [path.name for path in whole.bundles()] != []
+    assert not parts.aside.exists()
 
 
 @pytest.mark.long

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from tzerlike.processes.stop import on_stop
 
 _LAST_PART = 0.15
 """The part of the time in which what was found is made ready to be read."""
+
+_HELD = 5.0
+"""Seconds for which work that is held goes on after the request to stop."""
 
 
 def nearly_over(elapsed: float, seconds: float, quota: int | None) -> bool:
@@ -18,7 +22,7 @@ def nearly_over(elapsed: float, seconds: float, quota: int | None) -> bool:
 
 
 class Interrupted(BaseException):
-    """The worker was asked to stop while it waited for a child.
+    """The worker was asked to stop, and waits for a child or needs another one.
 
     No Exception, so that nothing that contains faults holds it up.
     """
@@ -40,6 +44,8 @@ class Budget:
         self._waiting = waiting
         self._started = time.monotonic()
         self._stopping = False
+        self._asked = 0.0
+        self._holds: Callable[[], bool] = lambda: False
 
     def elapsed(self) -> float:
         """Seconds that the campaign has run, in earlier runs too."""
@@ -73,6 +79,21 @@ class Budget:
         on_stop(self._stop)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
-        self._stopping = True
+        self._stopping, self._asked = True, time.monotonic()
         if self._waiting():
+            self.give_way()
+
+    def give_way(self) -> None:
+        """Raise Interrupted where the worker was asked to stop, unless what it is at is held."""
+        if self._stopping and not (self._holds() and time.monotonic() - self._asked < _HELD):
             raise Interrupted
+
+    @contextmanager
+    def held(self, holds: Callable[[], bool]) -> Iterator[None]:
+        """Within, nothing is given up while `holds` says so: what children have reached is counted at once, and would
+        be lost to whoever does the work again."""
+        self._holds = holds
+        try:
+            yield
+        finally:
+            self._holds = lambda: False

@@ -11,6 +11,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tzerlike.campaign.directory import MIRROR
@@ -30,7 +31,15 @@ _EVERY = 0.05
 class Claims:
     """The claims of one worker in a campaign's directory."""
 
-    def __init__(self, root: Path, number: int, alive: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        number: int,
+        alive: Callable[[], None] = lambda: None,
+        keep: Callable[[Callable[[], bool]], bool] = lambda write: write(),
+    ) -> None:
+        """`alive` is called while an answer is waited for, `keep` writes as `Room.keep` does."""
+        self._keep = keep
         self._claims = root / "claims"
         self._mirror = root / MIRROR
         self._number = str(number)
@@ -40,7 +49,7 @@ class Claims:
     def held(self, signature: str) -> Iterator[bool]:
         """Within, whether this worker is the one to confirm what has the signature."""
         try:
-            yield self._lay(signature)
+            yield self._keep(partial(self._lay, signature))
         finally:
             self._give_up(signature)
 

@@ -95,7 +95,7 @@ class ConfirmingWorker(ShardWorker):
         how = (self.executor, programs, assignment.config.oracles, self.room.keep, self._bundle_tiered)
         self.reductions = Reductions(self.state, self.directory.findings, *how)
         alive = lambda: self.notes.beat(self.state.iterations, "report")  # noqa: E731
-        self.claims = Claims(self.directory.root, self.number, alive)
+        self.claims = Claims(self.directory.root, self.number, alive, self.room.keep)
         self.executor.settled = self._settled
         self.doubts: set[tuple[str, ...]] = set()
         self.defining = 0
@@ -113,9 +113,9 @@ class ConfirmingWorker(ShardWorker):
 
     def work(self) -> None:
         try:
-            if self.state.in_hand is not None:
+            while (left := self._left()) is not None:
                 with limited():
-                    self.judge_again(self.state.in_hand)
+                    self.judge_again(left)
             super().work()
         except Interrupted:
             if self.state.in_hand is not None:
@@ -137,12 +137,19 @@ class ConfirmingWorker(ShardWorker):
         occasion = Occasion(stored.provenance.iteration, stored)
         if left.tries > 1:
             self.state.exits["set-aside"] += 1
-            self.directory.keep_aside(stored)
+            self.room.keep(partial(self.directory.keep_aside, stored))
         else:
             for finding in self.faults.keep(lambda: self._judge(stored.case), "judge again", occasion) or ():
                 self._looked(occasion, "report", partial(self._as_ours, finding, partial(self.report, finding, stored)))
         self.state.in_hand = None
         self.save()
+
+    def _left(self) -> Kept | None:
+        """The case over whose findings a worker was ended, or one behind it, which is in hand from now on."""
+        if self.state.in_hand is None and self.state.to_confirm:
+            self.state.in_hand = self.state.to_confirm.pop(0)
+            self.save()
+        return self.state.in_hand
 
     def confirm(self, findings: Sequence[Finding], stored: StoredCase, occasion: Occasion) -> list[str | None]:
         """Report the findings of a case; returns the signature of each that has a bundle, or needs none."""
@@ -253,15 +260,20 @@ class ConfirmingWorker(ShardWorker):
         # What takes this worker with it does so again: the next one sets the case aside.
         self.state.in_hand = Kept.of(stored, tries=1)
         self.save()
+        told = None
         try:
             found, tried = defined_finding(case, seen, self.executor, self.programs, self.oracles)
             self.defining += tried
             self.state.exits[f"doubtful: {'nothing smaller' if found is None else 'defined'}"] += 1
-            if found is None:
-                return None
-            return self._as_ours(found, partial(self.report, found, replace(stored, case=found.case)))
-        finally:
+            if found is not None:
+                smaller = replace(stored, case=found.case)
+                self.state.in_hand = Kept.of(smaller)
+                told = self._as_ours(found, partial(self.report, found, smaller))
+        except Exception:
             self.state.in_hand = None
+            raise
+        self.state.in_hand = None
+        return told
 
     def _reported(self, finding: Finding) -> bool:
         """Whether a finding has a bundle, maybe of before, or is known and needs none; the known are counted."""

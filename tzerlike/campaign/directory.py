@@ -125,10 +125,9 @@ class CampaignDir:
         """Within, no other process is at work here, or on this `part`; UserError where one is."""
         return alone_with(self.lock(node), f"{part}{self.root}")
 
-    @property
-    def pause(self) -> Path:
-        """Workers rest while this file is there."""
-        return self.root / ".pause"
+    def pause(self, node: int = 0) -> Path:
+        """The workers of a machine rest while this file is there."""
+        return self.root / (f".pause-{node}" if node else ".pause")
 
     def worker(self, number: int) -> Path:
         return self.root / "workers" / str(number)

@@ -42,7 +42,7 @@ def write_machine(directory: CampaignDir, part: Part, restarts: Mapping[str, int
 
 def machines(directory: CampaignDir) -> Iterator[Machine]:
     """The machines that can be read, in order of their numbers."""
-    for path in sorted(directory.nodes.glob("*.json"), key=lambda path: (len(path.name), path.name)):
+    for path in sorted(directory.nodes.glob("[!.]*.json"), key=lambda path: (len(path.name), path.name)):
         try:
             yield MACHINE.read(path)
         except UserError:

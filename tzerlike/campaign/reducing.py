@@ -329,7 +329,7 @@ class Reductions:
     def _essences(self, signature: str) -> list[set[str]]:
         """What the reduced programs of a signature need; a bundle that was kept apart is reduced itself."""
         found = []
-        for path in sorted(self._findings.glob(f"*-{signature}")):
+        for path in sorted(self._findings.glob(f"[!.]*-{signature}")):
             reduced, bundle = reduced_in(path), read_bundle(path)
             smaller = None if reduced is None else read_bundle(reduced)
             if smaller is not None and not smaller.environment.get(ROUGHLY):

@@ -147,7 +147,7 @@ def _keep(remote: Remote, over: threading.Event, tell: Callable[[str], None]) ->
     while not over.wait(EVERY):
         try:
             remote.send()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - each store raises what it likes
             if not failing:
                 tell(f"{remote.uri} cannot be written ({error}); new files wait")
             failing = True
@@ -161,7 +161,7 @@ def _keep(remote: Remote, over: threading.Event, tell: Callable[[str], None]) ->
 def _as_user_error(uri: str, what: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # each store raises what it likes
         raise UserError(f"{uri}: {what}: {error}") from error
 
 

@@ -65,6 +65,7 @@ class ShardWorker(ABC):
         self.culprit = assignment.culprit
         quota = self.shard.quota(self.config.iterations)
         self.budget = Budget(self.config.budget, quota, assignment.elapsed, lambda: executor.waiting)
+        executor.before_child = self.budget.give_way
         self.room = Room(self._waits, assignment.on_pause)
         path = self.directory.worker_state(self.number)
         self.resumes = path.exists()
@@ -115,7 +116,7 @@ class ShardWorker(ABC):
 
     def work(self) -> None:
         while not self.budget.done(self.state.iterations):
-            if self.directory.pause.exists():
+            if self.directory.pause(self.shard.node).exists():
                 self.notes.beat(self.state.iterations, "pause")
                 self.budget.rest(_REST)
                 continue

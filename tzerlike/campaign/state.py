@@ -142,9 +142,9 @@ class WorkerState(Tally, kw_only=True):
     `coverage` is that of all workers of a machine, and so is that in `libraries`, of each by its name where there are
     several: how many of its blocks are reached, and how many it has. `reducing` is how many cases reductions have
     taken, `seen_again` counts findings that had a bundle, by signature. `bringing` is the share of the last cases that
-    brought something. `in_hand` is a case whose findings are being confirmed, `to_examine` has those that probes are to
-    look at, several at a time. `idle` is who has nothing to mutate, and no seed left to begin with. `yields`
-    has for each of `entries` how many mutations it had, and how many found something.
+    brought something. `in_hand` is a case whose findings are being confirmed, `to_confirm` has those behind it in its
+    batch, `to_examine` those that probes are to look at, several at a time. `idle` is who has nothing to mutate, and no
+    seed left to begin with. `yields` has for each of `entries` how many mutations it had, and how many found something.
     """
 
     iterations: Count
@@ -165,6 +165,7 @@ class WorkerState(Tally, kw_only=True):
     focused: list[_Id] = []
     superseded: list[_Id] = []
     in_hand: Kept | None = None
+    to_confirm: list[Kept] = []
     to_examine: dict[Text, list[Kept]] = {}
     to_reduce: list[ToReduce] = []
     reducing: Count = 0

@@ -231,7 +231,7 @@ class Supervisor:
         Nothing that a worker does, or fails to do, holds this up.
         """
         self._started = time.monotonic()
-        self.directory.pause.unlink(missing_ok=True)
+        self.directory.pause(self.node).unlink(missing_ok=True)
         stopping_since: float | None = None
         saved, in_hand = 0.0, False
         while crew.running:
@@ -275,15 +275,16 @@ class Supervisor:
         """Have the workers rest or go on, as is wished; the `seconds` just gone do not count where they did."""
         assert self._started is not None
         wished = self.wishes.pause and not self._stop and not self.wishes.end
-        paused = self.directory.pause.exists()
+        pause = self.directory.pause(self.node)
+        paused = pause.exists()
         if paused:
             self._started += seconds
         # Where the disk has no room for it, the next turn tries again.
         with contextlib.suppress(OSError):
             if paused and not wished:
-                self.directory.pause.unlink(missing_ok=True)
+                pause.unlink(missing_ok=True)
             elif wished and not paused:
-                self.directory.pause.touch()
+                pause.touch()
 
     def _doing(self, states: Iterable[WorkerState]) -> str:
         if self._paused:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tzerlike.campaign.budget import Interrupted
 from tzerlike.campaign.corpora.carried import Carried
 from tzerlike.campaign.corpus import Entry
 from tzerlike.campaign.loop import (
@@ -26,6 +28,7 @@ from tzerlike.campaign.loop import (
 from tzerlike.campaign.pairs import Pairs
 from tzerlike.campaign.probing import TOGETHER, ProbingWorker
 from tzerlike.campaign.shard_worker import Assignment
+from tzerlike.campaign.state import Kept
 from tzerlike.campaign.transport import SharedDirectory, Transport
 from tzerlike.core.case import print_sequence
 from tzerlike.core.effort import Check
@@ -144,13 +147,18 @@ class Worker(ProbingWorker):
             self.exchange_at = first - first % EXCHANGE_EVERY + EXCHANGE_EVERY
             self.faults.keep(self.adopt_from_others, "exchange", Occasion(first))
         self.notes.beat(first, "step")
-        steps = self.fuzzer.step(self.budget.left(first))
+        commits = self.executor.commits
+        with self.budget.held(lambda: self.executor.commits > commits):
+            steps = self.fuzzer.step(self.budget.left(first))
+            inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
+            self.room.keep(partial(self.directory.save_cases, inserted))
         self.state.idle = self.fuzzer.idle
         if self.state.idle:
             time.sleep(_IDLE)
-        inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
-        self.room.keep(partial(self.directory.save_cases, inserted))
+        self.state.to_confirm = [Kept.of(StoredCase(s.trial.case, s.trial.provenance)) for s in steps if s.findings]
         for step in steps:
+            if step.findings:
+                del self.state.to_confirm[0]
             self.faults.keep(partial(self.record, step), "record", step.trial.occasion)
 
     def record(self, step: Step) -> None:
@@ -166,7 +174,7 @@ class Worker(ProbingWorker):
             if step.trial.how == PASS_MUTATION and parent is not None:
                 self.state.superseded.append(parent)
         if seen.exit is Exit.UNKNOWN:
-            self.directory.keep_aside(stored)
+            self.room.keep(partial(self.directory.keep_aside, stored))
         with self.confirming():
             found = step.findings or self.behind_misuse(case, seen, step.trial.occasion)
         signatures = self.confirm(found, stored, step.trial.occasion)
@@ -246,7 +254,7 @@ class Worker(ProbingWorker):
             self.fuzzer.carried = self.carried
         if not self.resumes:
             return
-        if self.coverage.total and not self.coverage.covered():
+        if self.coverage.total and not self.directory.worker_coverage(self.number).exists():
             self.cover_again()
         imported = {e.provenance.origin for e in self.fuzzer.corpus if e.provenance.parent is None}
         self.fuzzer.pending[:] = [p for p in self.fuzzer.pending if p.name not in imported]
@@ -281,10 +289,12 @@ class Worker(ProbingWorker):
 
     def cover_again(self) -> None:
         """Run the corpus, or a worker's share of it, for what it covers: the record of that is lost."""
-        for entry in self.shard.of(self.fuzzer.corpus.entries):
-            if self.budget.over:
-                return
-            self.executor.run([entry.case])
+        with suppress(Interrupted):
+            for entry in self.shard.of(self.fuzzer.corpus.entries):
+                if self.budget.over:
+                    return
+                self.notes.beat(self.state.iterations, "cover again")
+                self.executor.run([entry.case])
 
     def _set_aside(self, case_id: str, error: UserError) -> None:
         try:

@@ -76,7 +76,9 @@ class PlainScreen(Screen):
             self.tell(stats_line(view.stats))
 
     def tell(self, line: str) -> None:
-        print_line(self._console, line)
+        # A log on a full disk, or one that nobody reads any more, which rich would exit for, ends no campaign.
+        with suppress(OSError, SystemExit):
+            print_line(self._console, line)
 
 
 class RichScreen(Screen):

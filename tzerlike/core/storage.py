@@ -110,7 +110,7 @@ def write_new(path: Path, data: str) -> bool:
     temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-new-{path.name}")
     write_atomic(temporary, data)
     try:
-        os.link(temporary, path)
+        _link(temporary, path)
     except FileExistsError:
         return False
     except OSError as error:
@@ -119,6 +119,20 @@ def write_new(path: Path, data: str) -> bool:
         temporary.unlink(missing_ok=True)
     sync_directory(path.parent)
     return True
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give a file a name that is not taken, also where the file system has no links and a reader may see it half
+    written."""
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        with path.open("xb") as file:
+            file.write(temporary.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def sync_directory(path: Path) -> None:
@@ -142,6 +156,7 @@ def write_directory(target: Path, files: Mapping[str, bytes | str]) -> bool:
         for name, content in files.items():
             write_atomic(temporary / name, content)
         os.rename(temporary, target)
+        sync_directory(target.parent)
         return True
     except FileExistsError:
         return False

@@ -92,6 +92,10 @@ class ForkExecutor:
         """How many of some blocks are in the focus of the campaign, where it has one."""
         self._baselines: OrderedDict[str, None] = OrderedDict()
         self._remembered: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+        self.before_child: Callable[[], None] = lambda: None
+        """Called before a child is asked for; it may raise."""
+        self.commits = 0
+        """Children whose blocks were new, and counted."""
         self.children = 0
         """Cases and other requests so far: as many children, but for cases that share one."""
         self.overhead: defaultdict[str, float] = defaultdict(float)
@@ -146,7 +150,7 @@ class ForkExecutor:
         while len(screened) < len(cases):
             first, *others = self._run_child(cases[len(screened) :], True, limits, effort)
             coverage.rearm(slot, first.new_blocks)
-            coverage.commit(slot)
+            self.commits += coverage.commit(slot) > 0
             screened.append(first)
             for case, seen in zip(cases[len(screened) :], others, strict=False):
                 if not _is_right(seen) or (seen.offences and not self.settled(case, seen)):
@@ -173,7 +177,7 @@ class ForkExecutor:
     def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
         (seen,) = self._run_child([case], count, limits, effort)
         if seen.new_blocks:
-            self._lane.coverage.commit(self._lane.slot)
+            self.commits += self._lane.coverage.commit(self._lane.slot) > 0
         return seen
 
     def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
@@ -278,7 +282,9 @@ class ForkExecutor:
         records, death = self.call(job, item, count=True)
         coverage, slot = self._lane.coverage, self._lane.slot
         if keeps(records):
-            return records, death, coverage.commit(slot)
+            new = coverage.commit(slot)
+            self.commits += new > 0
+            return records, death, new
         coverage.rearm(slot)
         return records, death, 0
 
@@ -370,6 +376,7 @@ class ForkExecutor:
         Where somebody else kills the child, or the runner with it, another child takes the request; where that happens
         again, the status is that of a SIGKILL.
         """
+        self.before_child()
         lane = self._lane
         self.children += count
         began = time.perf_counter()

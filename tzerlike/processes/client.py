@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -118,7 +117,7 @@ class Client:
         """Start a zygote; what it is given are its standard input and output, so that all are started alike."""
         self._closed = False
         self._standstill = Lasting(STOPPED_SECONDS)
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        self._stderr = open(os.memfd_create("stderr"), "w+b")  # noqa: SIM115 - closed by close()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Whatever is forked from the zygote holds the other end of this: it is closed once all of them are gone.
         self._life, life = os.pipe()

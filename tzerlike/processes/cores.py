@@ -16,6 +16,10 @@ from pathlib import Path
 CORES = Path("/sys/devices/system/cpu")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
+OWN_PROCESSES = Path("/proc/self/ns/pid")
+
+_OF_THE_MACHINE = 0xEFFFFFFC
+"""The number of the first namespace of processes (PROC_PID_INIT_INO in Linux)."""
 
 Taker = Callable[[int], contextlib.AbstractContextManager[object] | None]
 """Takes a core until the context ends; None where somebody else has it."""
@@ -35,9 +39,12 @@ def claimed_cores(jobs: int) -> Iterator[tuple[int, ...]]:
 
 
 def free_to_choose() -> tuple[int, ...]:
-    """Return the cores of the machine, those that share none of their units first; none where we are restricted."""
+    """Return the cores of the machine, those that share none of their units first; none where we are restricted, or in
+    a container, which does not see what others have claimed."""
     allowed = os.sched_getaffinity(0)
-    if len(allowed) < (os.cpu_count() or 0) or quota(OWN_CGROUPS.read_text(), CGROUPS) < math.inf:
+    if OWN_PROCESSES.stat().st_ino != _OF_THE_MACHINE or len(allowed) < (os.cpu_count() or 0):
+        return ()
+    if quota(OWN_CGROUPS.read_text(), CGROUPS) < math.inf:
         return ()
     return in_order({core: _siblings(core) for core in allowed})
 

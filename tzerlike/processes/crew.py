@@ -175,7 +175,7 @@ class Crew:
         lost = [shard for shard in self._shards if shard.state is _State.RUNNING]
         for shard in lost:
             shard.state = _State.DONE if self._stopping else _State.WANTED
-            shard.vital = None
+            shard.vital = shard.death = None
         if lost and not self._stopping:
             self._tell(f"{_first_line(why)}; started again with its workers")
             self.restarted["zygote"] += 1

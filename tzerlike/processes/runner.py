@@ -76,8 +76,8 @@ def serve_runner(lane: Lane, orders: socket.socket, number: int = 0) -> NoReturn
 
 def _reaped(child: _Child) -> bool:
     """Reap a child that has said that it is done, if it has ended by now; one that has not is to end."""
-    pid, _ = os.waitpid(child.pid, os.WNOHANG)
     _kill_group(child.pid)
+    pid, _ = os.waitpid(child.pid, os.WNOHANG)
     if pid:
         _forget(child)
     return bool(pid)

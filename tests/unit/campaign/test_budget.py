@@ -14,13 +14,14 @@ from typing import Any, cast
 import pytest
 
 from tests.bundles import add_bundle, crashed
-from tzerlike.campaign.budget import Budget
+from tzerlike.campaign.budget import Budget, Interrupted
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.supervisor import Supervisor, View, Wishes
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.finding import Signed
 from tzerlike.findings.reduction.run import reduce_bundles
 from tzerlike.processes.crew import Crew
+from tzerlike.processes.stop import STOP
 
 
 @dataclass
@@ -104,7 +105,7 @@ def test_who_watches_can_end_and_pause_a_campaign(tmp_path: Path) -> None:
     wishes = Wishes(pause=True)
 
     def show(view: View) -> None:
-        seen.append((view.status, directory.pause.exists()))
+        seen.append((view.status, directory.pause().exists()))
         if len(seen) == 30:
             wishes.end = True
 
@@ -116,7 +117,20 @@ def test_who_watches_can_end_and_pause_a_campaign(tmp_path: Path) -> None:
     supervisor._supervise(cast(Crew, workers))
     assert ("paused", True) in seen, "workers rest"
     assert workers.stopped > 0.4, "and that does not count"
-    assert not directory.pause.exists()
+    assert not directory.pause().exists()
+
+
+def test_what_is_held_is_given_up_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = Budget(100, None, 0)
+    budget.give_way()
+    budget._stop(STOP, None)
+    with budget.held(lambda: True):
+        budget.give_way()
+        monkeypatch.setattr("tzerlike.campaign.budget._HELD", 0.0)
+        with pytest.raises(Interrupted):
+            budget.give_way()
+    with pytest.raises(Interrupted):
+        budget.give_way()
 
 
 @pytest.mark.parametrize(("quota", "elapsed", "nearly"), [(None, 80, False), (None, 90, True), (10, 90, False)])

@@ -1,6 +1,7 @@
 import io
 import os
 import pty
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -259,3 +260,23 @@ def test_where_nobody_types_nothing_is_read() -> None:
     with Keys() as keys:
         assert not keys.heard
         assert keys.pressed() == ""
+
+
+def test_a_log_that_cannot_be_written_ends_no_campaign() -> None:
+    """A pipe whose reader has gone, and a full disk."""
+    program = """if True:
+        import os, sys
+        from rich.console import Console
+        from tzerlike.cli.screen import PlainScreen
+        read, write = os.pipe()
+        os.close(read)
+        for log in (write, os.open("/dev/full", os.O_WRONLY)):
+            screen = PlainScreen(Console(file=os.fdopen(log, "w")))
+            screen.tell("a line")
+            screen.tell("another")
+        sys.stderr.write("went on")
+        sys.stderr.flush()
+        os._exit(0)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "went on")

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from tzerlike.core.errors import StorageError
-from tzerlike.core.storage import NoSpace, Room, locked, write_atomic, write_together
+from tzerlike.core.finding import Signed
+from tzerlike.core.storage import NoSpace, Room, locked, write_atomic, write_new, write_together
+from tzerlike.findings.bundles.bundle import store_bundle
 
 
 def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -140,3 +142,23 @@ def test_other_errors_do_not_wait() -> None:
     with pytest.raises(StorageError):
         room.keep(refused)
     assert not disk.slept and not disk.told
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
+def test_a_new_file_is_written_where_there_are_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def link(source: Path, target: Path) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "link", link)
+    assert write_new(tmp_path / "claim", "1")
+    assert not write_new(tmp_path / "claim", "2")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["1"]
+
+
+def test_what_a_killed_worker_left_half_written_is_no_bundle(tmp_path: Path) -> None:
+    finding = Signed("crash", ("passes", "Pass", "SIGSEGV"))
+    (tmp_path / f".tmp-123-{finding.signature}").mkdir()
+    assert store_bundle(tmp_path, finding, {"case.json": "{}"}) == tmp_path / finding.directory
+    assert store_bundle(tmp_path, finding, {"case.json": "{}"}) is None

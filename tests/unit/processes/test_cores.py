@@ -48,9 +48,19 @@ def test_a_command_that_was_given_a_part_of_the_machine_is_left_where_it_is(monk
     monkeypatch.setattr(os, "cpu_count", lambda: count + 1)
     assert free_to_choose() == ()
     monkeypatch.setattr(os, "cpu_count", lambda: len(os.sched_getaffinity(0)))
+    monkeypatch.setattr(cores, "_OF_THE_MACHINE", cores.OWN_PROCESSES.stat().st_ino)
     monkeypatch.setattr(cores, "quota", lambda own, root: math.inf)
     assert sorted(free_to_choose()) == sorted(os.sched_getaffinity(0))
     monkeypatch.setattr(cores, "quota", lambda own, root: 0.5)
+    assert free_to_choose() == ()
+
+
+def test_who_is_in_a_container_does_not_see_what_others_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: len(os.sched_getaffinity(0)))
+    monkeypatch.setattr(cores, "quota", lambda own, root: math.inf)
+    monkeypatch.setattr(cores, "_OF_THE_MACHINE", cores.OWN_PROCESSES.stat().st_ino)
+    assert sorted(free_to_choose()) == sorted(os.sched_getaffinity(0))
+    monkeypatch.setattr(cores, "_OF_THE_MACHINE", 0)
     assert free_to_choose() == ()
 
 

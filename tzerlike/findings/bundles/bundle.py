@@ -171,7 +171,7 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     UserError when the disk is full.
     """
     target = directory / finding.directory
-    if target.exists() or (not finding.apart and any(directory.glob(f"*-{finding.signature}"))):
+    if target.exists() or (not finding.apart and any(directory.glob(f"[!.]*-{finding.signature}"))):
         return None
     return target if write_directory(target, files) else None
 

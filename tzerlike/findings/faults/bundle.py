@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from tzerlike.core.case import Case
 from tzerlike.core.config import CampaignConfig
@@ -63,7 +62,7 @@ class FaultFile(msgspec.Struct, frozen=True):
     frames: tuple[str, ...]
     doing: Text
     text: Text
-    worker: Annotated[int, Meta(ge=0, lt=256)]
+    worker: Count
     iteration: Count
     mutation: Mutation | None
     donors: tuple[Donor, ...]
