@@ -29,6 +29,20 @@ PROGRAMS: tuple[Program, ...] = (
         ZEROS,
     ),
     *by_text(
+        "a pragma that is no hint",
+        "unsupported",
+        script(EIGHT, 'with T.attr(0, "pragma_debug_skip_region", 0):\n    A[0] = 1'),
+        script(EIGHT, 'with T.attr(0, "pragma_unroll_explicit", 0):\n    A[0] = 1'),
+        ZEROS,
+    ),
+    *by_text(
+        "an annotation that is no hint",
+        "unsupported",
+        script(EIGHT, 'for i in T.serial(4, annotations={"pragma_parallel_launch_point": 1}):\n    A[0] = 1'),
+        script(EIGHT, 'for i in T.serial(4, annotations={"pragma_unroll_explicit": 1}):\n    A[0] = 1'),
+        ZEROS,
+    ),
+    *by_text(
         "a registered function",
         "unsupported",
         script(EIGHT, 'A[0] = 1\nT.evaluate(T.tvm_call_packed("testing.echo", A[0]))'),

@@ -46,3 +46,19 @@ def test_the_corpus_covers_every_rule() -> None:
     undefined = [program for program in PROGRAMS if program.verdict is Verdict.UNDEFINED]
     assert len(undefined) >= 60
     assert len({label(program) for program in PROGRAMS}) == len(PROGRAMS)
+
+
+@pytest.mark.parametrize(("poison", "rule"), [(True, "intrinsic-domain"), (False, "")])
+def test_trailing_zeros_of_none_are_as_their_flag_says(poison: bool, rule: str) -> None:
+    from tzerlike.systems.tvm_api import parse_script
+    from tzerlike.tir.interpreter import interpret
+
+    func = parse_script(f"""
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
+    for i in range(2):
+        B[i] = T.call_llvm_pure_intrin("int32", "llvm.cttz", A[i], T.bool({poison}))
+""")
+    judged = interpret(func, [numpy.array([8, 0]), numpy.zeros(2, "int64")])
+    assert judged.rule == rule
+    assert rule or judged.expected[1].values.tolist() == [3, 32]

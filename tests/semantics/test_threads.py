@@ -205,3 +205,94 @@ def test_a_program_that_is_nested_too_deeply_is_unknown() -> None:
     assert keeps_to_its_threads(deep) and launches_threads(deep)
     assert with_memory_inside(deep) is None
     assert with_memory_inside(func) is not None
+
+
+BETWEEN = {
+    "a race behind a barrier in a block": (
+        """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        with T.sblock("a"):
+            v = T.axis.spatial(8, tx)
+            T.evaluate(T.tvm_storage_sync("shared"))
+            B[v] = A[v]
+        with T.sblock("b"):
+            v = T.axis.spatial(8, tx)
+            C[v] = B[7 - v]
+""",
+        "race",
+    ),
+    "shared memory of another round": (
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((16,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 8)
+    for i in range(2):
+        S = T.alloc_buffer((8,), "int32", scope="shared")
+        if i == 0:
+            S[tx] = A[tx]
+        T.evaluate(T.tvm_storage_sync("shared"))
+        B[i * 8 + tx] = S[7 - tx]
+        T.evaluate(T.tvm_storage_sync("shared"))
+""",
+        "uninitialised",
+    ),
+    "blocks inside of threads that wait": (
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((16,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 8)
+    bx = T.launch_thread("blockIdx.x", 2)
+    T.evaluate(T.tvm_storage_sync("shared"))
+    B[bx * 8 + tx] = A[tx]
+""",
+        "unsupported",
+    ),
+    "threads that change how many rounds there are": (
+        """
+@T.prim_func
+def main(A: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in T.parallel(T.min(T.max(A[0], 1), 8)):
+        B[i] = 100 + i
+        if i == 0:
+            A[0] = -4
+""",
+        "unsupported",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_what_the_order_of_threads_decides_is_not_defined(name: str) -> None:
+    text, rule = BETWEEN[name]
+    func = parse_script(text)
+    shapes = [[int(extent) for extent in param.ty.shape] for param in func.params]
+    assert interpret(func, [numpy.ones(shape, "int32") for shape in shapes]).rule == rule
+
+
+def test_a_barrier_in_a_block_orders_what_is_behind_it() -> None:
+    text, _ = BETWEEN["a race behind a barrier in a block"]
+    ordered = text.replace("            C[v]", '            T.evaluate(T.tvm_storage_sync("shared"))\n            C[v]')
+    judgement = interpret(parse_script(ordered), [numpy.arange(8), *(numpy.zeros(8, numpy.int64) for _ in range(2))])
+    assert judgement.verdict == "defined" and judgement.expected[2].values.tolist() == list(range(7, -1, -1))
+
+
+CARRIED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((2, 8), "float32")):
+    {outside}
+    for i in range(2):
+        {inside}
+        for tx in T.thread_binding(8, thread="threadIdx.x"):
+            S[tx] = A[tx]
+            B[i, tx] = S[tx]
+"""
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_memory_of_a_launch_is_not_that_of_the_next(outside: bool) -> None:
+    allocation = 'S = T.alloc_buffer((8,), "float32", scope="shared")'
+    places = (allocation, "pass") if outside else ("T.evaluate(0)", allocation)
+    func = parse_script(CARRIED.format(outside=places[0], inside=places[1]))
+    assert keeps_to_its_threads(func) is not outside

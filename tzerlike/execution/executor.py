@@ -60,6 +60,9 @@ _NATIVE_SHARE = 4
 """Of the cases that are screened behind others one in so many is run where the interpreter finds that lowering keeps
 its meaning: machine code takes longer than all that, and it is LLVM that makes it."""
 
+_INACCURATE = ("tirx.enable_fast_math", True)
+"""An option by which kernels compute functions less accurately than any bound allows for."""
+
 _RUNNING = (Stage.RUN_BASELINE, Stage.RUN)
 _LOST = "ChildLost"
 
@@ -256,7 +259,7 @@ class ForkExecutor:
         if results is None or seen.exit is not Exit.OK or not results.defined or results.optimised.ending.wrong:
             return seen
         device = self.devices.of(case.target, effort)
-        if device is None:
+        if device is None or _INACCURATE in case.config.options:
             return seen
         with tempfile.TemporaryDirectory(prefix="tzerlike-device-") as directory:
             archive = Path(effort.inputs) if effort.inputs else Path(directory) / "inputs.npz"

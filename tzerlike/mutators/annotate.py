@@ -20,7 +20,6 @@ FUNCTION_ANNOTATIONS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.is_global_func", (True, False)),
     ("tirx.disable_cse_tir", (True,)),
     ("calling_conv", (0,)),
-    ("op_pattern", (0, 2, 4, 8)),
     ("num_inputs", (0, 1, 2)),
     ("target_host", ("llvm",)),
 )

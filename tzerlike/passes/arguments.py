@@ -132,7 +132,6 @@ choose their passes, and code generation reads `tirx.disable_assert`.
 """
 
 OPTIMISATIONS: Final = (
-    "s_tir.AnnotateIrregularLoop",
     "s_tir.CompactBufferAllocation",
     "s_tir.HoistIfThenElse",
     "s_tir.LoopPartition",

@@ -55,6 +55,10 @@ class Fact(StrEnum):
     """Some loop is bound to a virtual thread."""
     CONDITIONS = "conditions"
     """Some statement or block runs under a condition."""
+    JUMPS = "unmarked-jumps"
+    """Some loop is left early, or a round of it, and none is marked as such for the passes that go by it."""
+    WIDENED = "widened-integers"
+    """Something is cast to 64-bit integers."""
     LIKELY = "likely"
     """Some condition is marked as likely."""
     DIVISIONS = "divisions"
@@ -139,10 +143,11 @@ ANY_PROGRAM: Final[Facts] = (
         Fact.ASCEND,
         Fact.LAUNCH,
         Fact.TILES,
+        Fact.JUMPS,
     }
 )
 """What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program that
-asks for no device that is not there."""
+asks for no device that is not there, and leaves no loop early."""
 
 _VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
 _THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
@@ -188,7 +193,7 @@ def _graph(ir: str) -> Any:
 
 def _facts_in(graph: dict[str, Any]) -> Facts:
     nodes: list[dict[str, Any]] = graph["nodes"]
-    found = {Fact.TARGET}
+    found, marked = {Fact.TARGET}, False
 
     def filled(data: dict[str, Any], field: str) -> bool:
         return bool(nodes[data[field]].get("data"))
@@ -235,11 +240,19 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
                 found |= {Fact.FP8, Fact.FP8_STORAGE}
         elif kind.endswith(_DIVISIONS):
             found.add(Fact.DIVISIONS)
+        elif kind.endswith(".Cast"):
+            cast = data["dtype"] if "dtype" in data else nodes[data["ty"]]["data"]["dtype"]
+            if cast.lstrip("u").startswith("int64"):
+                found.add(Fact.WIDENED)
+        elif kind in ("tirx.Break", "tirx.Continue"):
+            found.add(Fact.JUMPS)
         elif kind.endswith(_SHIFTS):
             found.add(Fact.SHIFTS)
         elif kind == "ir.Op":
             if data.endswith(".likely"):
                 found.add(Fact.LIKELY)
+            elif data in ("tirx.break_loop", "tirx.continue_loop"):
+                found.add(Fact.JUMPS)
             elif data.startswith("tl.tileop."):
                 found.add(Fact.TILES)
             elif data == "tl.launch_thread_idx":
@@ -249,6 +262,8 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
         elif kind == "ffi.String":
             if data in _OF_TEXTS:
                 found.add(_OF_TEXTS[data])
+            elif data == "irregular_loop_mark":
+                marked = True
             elif data.startswith(("threadIdx", "blockIdx")):
                 found.add(Fact.DEVICE_CODE)
             elif data.startswith("vthread"):
@@ -273,7 +288,7 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
                 found.add(Fact.S_TIR)
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
         found.add(Fact.CROSS_THREAD)
-    return frozenset(found)
+    return frozenset(found - {Fact.JUMPS} if marked else found)
 
 
 def _is_flat(buffer: dict[str, Any], graph: dict[str, Any]) -> bool:

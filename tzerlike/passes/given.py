@@ -13,9 +13,9 @@ from tzerlike.passes.preconditions import rule_of
 from tzerlike.passes.sequence import Sequence
 from tzerlike.systems import tvm_api
 
-_TRACKED = HISTORY | {Fact.ND, Fact.BF16, Fact.FP8}
-"""What goes by the passes that have run. Parameters keep their dimensions when accesses are flattened, and buffers
-their dtype when computations are legalised."""
+_TRACKED = HISTORY | {Fact.ND, Fact.BF16, Fact.FP8, Fact.JUMPS}
+"""What goes by the passes that have run. Parameters keep their dimensions when accesses are flattened, buffers their
+dtype when computations are legalised, and loops their jumps when they are marked."""
 
 
 class GivenPasses:

@@ -53,6 +53,8 @@ REFUSALS: Final[Mapping[str, str]] = {
     "cannot handle for type": "LLVM code generation has no thread launches",
     "^(InternalError: )?not implemented$": "LLVM code generation has no thread indices",
     r"Unresolved call .*\.(start|end)_profile_intrinsic\b": "profiling is Hexagon's",
+    r"Unresolved call .*\bptx\.": "code generation for a CPU has no PTX",
+    "T.assume (must contain|buffer constraint)": "s_tir.UseAssumeToReduceBranches takes assumptions of some forms",
     r"Unresolved call .*\.(a?(sin|cos|tan)h?|atan2|exp2|exp10|log2|log10|log1p|erf|rsqrt|nearbyint|popcount|clz)\b": (
         "code generation in C has this function for some types only"
     ),

@@ -32,7 +32,7 @@ _ADRENO: Final = Rule(needs=_facts(F.ADRENO), source="pipeline: of the backend")
 _BLOCKS: Final = _facts(F.BLOCKS, F.ITERATORS, F.INIT, F.BLOCK_BUFFERS, F.MATCHES)
 
 PRECONDITIONS: Final[Mapping[str, Rule]] = {
-    "s_tir.AnnotateIrregularLoop": _ANYWHERE,
+    "s_tir.AnnotateIrregularLoop": Rule(removes=_facts(F.JUMPS), source="doc: marks loops that are left early"),
     "s_tir.CanonicalizeLoop": Rule(removes=_facts(F.STEPS), source="doc: loops from zero in steps of one"),
     "s_tir.CompactBufferAllocation": Rule(
         forbids=_facts(F.ITERATORS, F.INIT, F.PACKED),
@@ -80,7 +80,11 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         source="pipeline: after InjectSoftwarePipeline, which counts the statements of a loop",
     ),
     "s_tir.LiftThreadBinding": _ANYWHERE,
-    "s_tir.LoopPartition": Rule(removes=_facts(F.LIKELY), source="trial: code generation knows no likely"),
+    "s_tir.LoopPartition": Rule(
+        forbids=_facts(F.JUMPS),
+        removes=_facts(F.LIKELY),
+        source="pipeline: after AnnotateIrregularLoop; trial: code generation knows no likely",
+    ),
     "s_tir.LowerAsyncDMA": Rule(
         source="trial: of ASYNC it makes device_api.cpu.dma_copy, which no runtime but Hexagon's has; pipelines run "
         "it for every target, so that is left to the judge of results",
@@ -95,10 +99,11 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     ),
     "s_tir.LowerMatchBuffer": Rule(removes=_facts(F.MATCHES), source="doc"),
     "s_tir.LowerOpaqueBlock": Rule(
-        forbids=_facts(F.ITERATORS, F.INIT, F.MATCHES, F.SOFTWARE_PIPELINE),
+        forbids=_facts(F.ITERATORS, F.INIT, F.MATCHES, F.SOFTWARE_PIPELINE, F.JUMPS),
         adds=_facts(F.LOWERED),
         removes=_BLOCKS | _facts(F.THREAD_LOOPS),
-        source="check: call ConvertBlocksToOpaque before; pipeline: after LowerMatchBuffer, InjectSoftwarePipeline",
+        source="check: call ConvertBlocksToOpaque before; pipeline: after LowerMatchBuffer, AnnotateIrregularLoop, "
+        "whose mark keeps loops of one round, InjectSoftwarePipeline",
     ),
     "s_tir.LowerThreadAllreduce": Rule(
         needs=_facts(F.TARGET),
@@ -157,8 +162,9 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         source="doc: for TIR without opaque blocks",
     ),
     "tirx.ForceNarrowIndexToInt32": Rule(
-        forbids=_facts(F.PACKED, F.INT64_STORAGE),
-        source="trial: fails on the calls that MakePackedAPI makes; check: no int64 buffers",
+        forbids=_facts(F.PACKED, F.INT64_STORAGE, F.WIDENED),
+        source="trial: fails on the calls that MakePackedAPI makes; check: no int64 buffers; doc: for indices, so what "
+        "is widened on purpose may not fit",
     ),
     "tirx.InlinePrivateFunctions": _ANYWHERE,
     "tirx.LowerIntrin": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),
@@ -223,10 +229,10 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         forbids=_facts(F.S_TIR), source="doc: of tirx programs; check: fails on s_tir ones"
     ),
     "tirx.UnrollLoop": Rule(
-        forbids=_facts(F.STEPS),
+        forbids=_facts(F.STEPS, F.JUMPS),
         adds=_facts(F.DUPLICATES),
         source="trial: block iterators are defined once per copy, steps are taken for one; pipeline: after "
-        "CanonicalizeLoop",
+        "CanonicalizeLoop, AnnotateIrregularLoop",
     ),
     "tirx.VectorizeLoop": Rule(
         forbids=_facts(F.BLOCKS, F.ND, F.STEPS),

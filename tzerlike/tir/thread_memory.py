@@ -9,20 +9,24 @@ inside. Within one loop over threads the interpreter knows which thread an acces
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tzerlike.systems.tvm_api import is_buffer, structural_walk, tirx, type_of
+from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, structural_walk, tirx, type_of
 from tzerlike.tir.node import accessed_by, key
 from tzerlike.tir.tree import Site, Tree
 
 
 def keeps_to_its_threads(func: Any) -> bool:
     """Whether every buffer of a block is used under the same blocks, and every one of a thread under the same threads,
-    whoever they are: False says only that it may not be so."""
+    whoever they are, and in one launch of them: False says only that it may not be so."""
     if not launches_threads(func):
         return True
     places: dict[int, set[tuple[int, ...]]] = {}
+    made: dict[int, set[int]] = {}
     for site in Tree(func).sites:
+        for buffer in _allocated_by(site.node):
+            made[key(buffer)] = {above.number for above in site.ancestors()}
         buffer = accessed_by(site.node)
         if buffer is None:
             continue
@@ -30,6 +34,8 @@ def keeps_to_its_threads(func: Any) -> bool:
             return False
         memory = str(type_of(buffer).storage_scope)
         if memory != "global":
+            if not _rounds_of_the_host(site) <= made.get(key(buffer), set()):
+                return False
             places.setdefault(key(buffer), set()).add(_home(site, memory))
     return all(len(found) == 1 for found in places.values())
 
@@ -53,6 +59,20 @@ def _home(site: Site, memory: str) -> tuple[int, ...]:
     if not memory.startswith("shared"):
         return _launches(site, ("blockIdx", "threadIdx", "vthread"))
     return *_launches(site, ("blockIdx",)), *_launches(site, ("blockIdx", "threadIdx"))[-1:]
+
+
+def _allocated_by(node: Any) -> Sequence[Any]:
+    if type(node) is s_tir.SBlock:
+        return array_items(node.alloc_buffers)
+    return [node.buffer] if type(node) is tirx.AllocBuffer else []
+
+
+def _rounds_of_the_host(site: Site) -> set[int]:
+    """The loops around a launch, each round of which launches anew."""
+    above = list(site.ancestors())
+    launches = [place for place, one in enumerate(above) if tag_of(one.node).startswith(("blockIdx", "threadIdx"))]
+    outside = above[launches[-1] + 1 :] if launches else []
+    return {one.number for one in outside if type(one.node) in (tirx.For, tirx.While)}
 
 
 def _launches(site: Site, axes: tuple[str, ...]) -> tuple[int, ...]:

@@ -315,5 +315,37 @@ def main(a: T.handle, n: T.int32):
     assert (Fact.RUN_TIME_MEMORY in facts_of(ir)) is open_size
 
 
+def test_passes_that_go_by_marks_of_loops_that_are_left_early_want_them() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
+    for j in range(2):
+        for i in range(1):
+            if A[j] > 0:
+                {jump}
+        B[j] = 7
+"""
+    for jump, unmarked in (("T.break_loop()", True), ("T.continue_loop()", True), ("T.evaluate(0)", False)):
+        facts = facts_of(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text.format(jump=jump)))))
+        assert (Fact.JUMPS in facts) is unmarked
+        for name in ("s_tir.LowerOpaqueBlock", "tirx.UnrollLoop", "s_tir.LoopPartition"):
+            assert (legal(parse_sequence(name), facts) is None) is not unmarked
+            assert legal(parse_sequence(f"s_tir.AnnotateIrregularLoop; {name}"), facts) is None
+
+
+def test_what_is_widened_is_not_narrowed_by_force() -> None:
+    text = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
+    for j in T.serial(T.int64(2)):
+        B[j] = T.Cast("int32", {value} % T.int64(7))
+"""
+    for value, widened in (('T.Cast("int64", A[j])', True), ("j", False)):
+        ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text.format(value=value))))
+        assert (legal(parse_sequence("tirx.ForceNarrowIndexToInt32"), facts_of(ir)) is None) is not widened
+
+
 def test_contexts_differ_by_their_pipeline() -> None:
     assert ContextConfig(pipeline="none") != ContextConfig()

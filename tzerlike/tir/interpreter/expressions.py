@@ -374,7 +374,9 @@ class Compiler:
             return unsupported(name)
         operands = arguments[1:]
         if function in ("llvm.abs", "llvm.cttz"):
-            operands = operands[:1]
+            operands, flags = operands[:1], operands[1:]
+            if function == "llvm.cttz" and not all(type(flag) is tirx.IntImm and not flag.value for flag in flags):
+                function = "llvm.cttz of what is not 0"
         return self._function(node, function, operands)
 
     def _function(self, node: Node, name: str, arguments: list[Node]) -> Thunk:

@@ -274,6 +274,15 @@ def _trailing_zeros(low: int, high: int) -> Callable[[int], int]:
     return lambda a: (a & -a).bit_length() - 1 if a else width
 
 
+def _trailing_zeros_of_others(low: int, high: int) -> Callable[[int], int]:
+    def apply(a: int) -> int:
+        if not a:
+            raise BrokenRule("intrinsic-domain", "cttz of 0, which is said not to occur")
+        return (a & -a).bit_length() - 1
+
+    return apply
+
+
 def _magnitude(low: int, high: int) -> Callable[[int], int]:
     def apply(a: int) -> int:
         if a == low:
@@ -288,6 +297,7 @@ INTEGER: Mapping[str, Callable[[int, int], Callable[..., int]]] = {
     "llvm.ctpop": _population,
     "prim.clz": _leading_zeros,
     "llvm.cttz": _trailing_zeros,
+    "llvm.cttz of what is not 0": _trailing_zeros_of_others,
     "llvm.abs": _magnitude,
     "llvm.smax": lambda low, high: max,
     "llvm.umin": lambda low, high: min,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from tzerlike.core.dtypes import DType, clamp
-from tzerlike.systems.tvm_api import is_buffer, memory_var_of, operator_name, structural_walk, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import (
+    is_buffer,
+    memory_var_of,
+    operator_name,
+    source_of,
+    structural_walk,
+    tirx,
+    tvm,
+    type_of,
+)
 from tzerlike.tir.interpreter.fault import BrokenRule
 from tzerlike.tir.interpreter.memory import Path
 
@@ -59,8 +68,8 @@ class State:
     """The thread that runs, where threads wait for each other; see `tzerlike.tir.interpreter.threads`."""
     domains: list[Domain] = field(default_factory=list)
     """Of blocks that are held to their promises."""
-    shared: dict[int, Any] = field(default_factory=dict)
-    """The memory that the threads of the present block share, by slot."""
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """The memory that the threads of the present block share, by slot, and how often they have allocated it."""
     given: dict[Any, dict[tuple[int, ...], Any]] = field(default_factory=dict)
     """What its threads give to reductions, by reduction, group of threads, and thread."""
 
@@ -162,6 +171,16 @@ def loads(expression: Node) -> bool:
     found: list[bool] = []
     structural_walk(expression, (tvm.ir.TensorLoad, lambda node, *_: found.append(True)))
     return bool(found)
+
+
+def written_in(body: Node, expressions: Iterable[Node]) -> bool:
+    """Whether a statement stores to a buffer that one of the expressions reads."""
+    read: list[Node] = []
+    stored: list[Node] = []
+    for expression in expressions:
+        structural_walk(expression, (tvm.ir.TensorLoad, lambda node, *_: read.append(source_of(node))))
+    structural_walk(body, (tirx.BufferStore, lambda node, *_: stored.append(node.buffer)))
+    return any(one.same_as(other) for one in read for other in stored)
 
 
 WAITING = frozenset(("tirx.tvm_storage_sync", "tirx.tvm_thread_allreduce"))

@@ -37,6 +37,7 @@ from tzerlike.tir.interpreter.state import (
     loads,
     pipeline_of,
     shown_name,
+    written_in,
 )
 from tzerlike.tir.interpreter.threads import ThreadAxis, barrier, run_crew
 from tzerlike.tir.interpreter.views import data_owner, distinct, layout, matched, memory_of
@@ -58,7 +59,7 @@ _SPATIAL, _REDUCTION = 0, 2
 
 _HINTS = (
     "pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_loop_partition_hint", "pragma_scope",
-    "pragma_debug_skip_region", "tirx.compute_scope", "compute_scope", "storage_alignment", "buffer_dim_align",
+    "tirx.compute_scope", "compute_scope", "storage_alignment", "buffer_dim_align",
     "pragma_unroll", "device_scope",
     "async_scope", "async_commit_queue_scope", "async_wait_queue_scope", "async_wait_inflight_count", "volatile_scope",
 )  # fmt: skip
@@ -166,7 +167,7 @@ class StatementCompiler:
             point = PipelinePoint(iteration, iteration + stage, order)
             state.path = (*path[:place], (execution, point), *path[place + 1 :])
             flow = step()
-            state.path = path
+            state.path = (*state.path[:place], *path[place:])
             return flow
 
         return run
@@ -284,12 +285,17 @@ class StatementCompiler:
             return f"threads of {tag or 'no axis'}"
         if kind == _THREADS and tag in self.axes:
             return f"a loop over {tag} inside of another"
+        if kind == _THREADS and tag.startswith("blockIdx") and self.in_threads and self.barriers:
+            return "blocks inside of threads that wait for each other"
         return "a software pipeline of concurrent iterations" if pipelined and concurrent_kind(kind) else ""
 
     def loop(self, node: Node) -> tuple[Action, int | None]:
         kind = int(node.kind)
         tag = str(node.thread_binding.thread_tag) if node.thread_binding is not None else ""
         pipeline = pipeline_of(node)
+        for name in node.annotations:
+            if str(name).startswith("pragma_") and str(name) not in _HINTS:
+                return self._refused(node, f"the annotation {name}")
         odd = self._oddity(kind, tag, bool(pipeline))
         if odd:
             return self._refused(node, odd)
@@ -312,6 +318,11 @@ class StatementCompiler:
             return self._refused(node, "a software pipeline without a sequence")
         state, spend = self.state, self.state.spend
         concurrent = self.tracked and (concurrent_kind(kind) or bool(pipeline))
+        ends = [bound for bound in (node.min, node.extent, node.step) if bound is not None]
+        steady = not any(loads(bound) for bound in ends)
+        if concurrent and not steady and written_in(node.body, ends):
+            # Each thread asks for itself how far it has to go.
+            return self._refused(node, "concurrent iterations that change their own number")
 
         def bounds() -> range:
             try:
@@ -361,16 +372,17 @@ class StatementCompiler:
             return Flow.NEXT
 
         def any_order() -> Flow:
-            outer = state.path
+            depth = len(state.path)
             state.executions += 1
             mine = state.executions
             for value in bounds():
                 spend(1)
                 frame[slot] = value
-                state.path = (*outer, (mine, value))
+                # What is above may be in another phase than before the last barrier.
+                state.path = (*state.path[:depth], (mine, value))
                 if body() is Flow.BREAK:
                     raise BrokenRule("unsupported", "a break out of concurrent iterations").at(node)
-            state.path = outer
+            state.path = state.path[:depth]
             return Flow.NEXT
 
         def work(value: int) -> None:
@@ -387,7 +399,6 @@ class StatementCompiler:
                 raise broken.at(node) from None
             return Flow.NEXT
 
-        steady = not any(loads(bound) for bound in (node.min, node.extent, node.step) if bound is not None)
         run = in_phases if in_block and self.barriers else any_order if concurrent else serial if steady else unsteady
         if outermost:
             run = self._with_shared_memory(run)
@@ -474,10 +485,16 @@ class StatementCompiler:
         frame, tracked, state = self.state.frame, self.tracked, self.state
         common = self.in_threads and scope.startswith("shared")
         strides = array_items(ty.strides)
+        # How often a thread that waits for others has come here: each time the memory is another one.
+        times = self.slots.add() if common and self.barriers else None
 
         def make() -> None:
-            if common and slot in state.shared:
-                frame[slot] = state.shared[slot]
+            place = slot
+            if times is not None:
+                count = frame[times] = (frame[times] or 0) + 1
+                place = (slot, count)
+            if common and place in state.shared:
+                frame[slot] = state.shared[place]
                 return
             extents = tuple([extent() for extent in shape])
             size = size_of(extents) * lanes
@@ -487,7 +504,7 @@ class StatementCompiler:
             memory = Memory.of_size(scalar, size, tracked, versioned, state.first_value(dtype))
             frame[slot] = BufferView.compact(memory, extents, lanes)
             if common:
-                state.shared[slot] = frame[slot]
+                state.shared[place] = frame[slot]
 
         return make
 
@@ -582,13 +599,13 @@ class StatementCompiler:
                 raise broken.at(node) from None
             if first is None:
                 return Flow.NEXT
-            outer = state.path
+            depth = len(state.path)
             if promises:
-                state.path = (*outer, (this, tuple([frame[slot] for slot in spatial])))
+                state.path = (*state.path, (this, tuple([frame[slot] for slot in spatial])))
             if first and init is not None:
                 init()
             flow = body()
-            state.path = outer
+            state.path = state.path[:depth]
             return flow
 
         return run, _total((own, init_cost, body_cost))

@@ -59,8 +59,9 @@ def integer_call(name: str, arguments: Sequence[str], scalar: CScalar, result: C
         return f"(({result.c})popcount_{scalar.stem}({arguments[0]}))"
     if name.removeprefix("llvm.") in _OF_BITS and name.startswith("llvm."):
         operation = name.removeprefix("llvm.").replace(".", "_")
-        arguments = arguments[:1] if operation in ("cttz", "abs") else arguments
-        width, bits = scalar.stem[1:], ", ".join(f"bits_{scalar.stem}({argument})" for argument in arguments)
+        flags = arguments[1:] if operation in ("cttz", "abs") else []
+        taken = [f"bits_{scalar.stem}({argument})" for argument in arguments[: len(arguments) - len(flags)]]
+        width, bits = scalar.stem[1:], ", ".join((*taken, *flags) if operation == "cttz" else taken)
         return f"of_bits_{scalar.stem}(llvm_{operation}({width}, {bits}))"
     if name == "tirx.q_multiply_shift" and scalar.stem == "i32":
         return f"q_multiply_shift({', '.join(arguments)})"

@@ -161,7 +161,10 @@ OURS uint64_t llvm_bitreverse(int width, uint64_t a) {
   for (int i = 0; i < width; i++) r |= (a >> i & 1) << (width - 1 - i);
   return r;
 }
-OURS uint64_t llvm_cttz(int width, uint64_t a) { return a ? (uint64_t)__builtin_ctzll(a) : (uint64_t)width; }
+OURS uint64_t llvm_cttz(int width, uint64_t a, int zero_is_poison) {
+  if (a == 0 && zero_is_poison) undefined("intrinsic-domain");
+  return a ? (uint64_t)__builtin_ctzll(a) : (uint64_t)width;
+}
 OURS uint64_t llvm_fshl(int width, uint64_t a, uint64_t b, uint64_t by) {
   int n = (int)(by % (uint64_t)width);
   return n ? (a << n | b >> (width - n)) & mask(width) : a;
