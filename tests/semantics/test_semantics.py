@@ -62,3 +62,24 @@ def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
     judged = interpret(func, [numpy.array([8, 0]), numpy.zeros(2, "int64")])
     assert judged.rule == rule
     assert rule or judged.expected[1].values.tolist() == [3, 32]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name", "rule"),
+    [
+        ("int32", "smax", ""),
+        ("uint32", "smax", "unsupported"),
+        ("uint32", "umin", ""),
+        ("int32", "umin", "unsupported"),
+    ],
+)
+def test_llvm_reads_signs_as_its_functions_say(dtype: str, name: str, rule: str) -> None:
+    from tzerlike.systems.tvm_api import parse_script
+    from tzerlike.tir.interpreter import interpret
+
+    func = parse_script(f"""
+@T.prim_func
+def main(A: T.Buffer((2,), "{dtype}"), B: T.Buffer((1,), "{dtype}")):
+    B[0] = T.call_llvm_pure_intrin("{dtype}", "llvm.{name}", A[0], A[1])
+""")
+    assert interpret(func, [numpy.array([8, 1]), numpy.zeros(1, "int64")]).rule == rule

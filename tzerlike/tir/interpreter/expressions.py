@@ -100,6 +100,9 @@ _OF_TWO = frozenset(
 _COUNTS = ("tirx.popcount", "prim.clz")
 """The functions of the tables that count bits: at most 64, whatever the dtype of the operand."""
 
+_SIGNED = {"llvm.smax": True, "llvm.sadd.sat": True, "llvm.umin": False, "llvm.uadd.sat": False}
+"""How LLVM's functions read the bits of their operands, whose dtype may say otherwise."""
+
 _EXTERN = {"fabsf": "tirx.fabs", "cosf": "tirx.cos", "fabs": "tirx.fabs", "cos": "tirx.cos"}
 _LLVM = {"llvm.fabs": "tirx.fabs"}
 
@@ -393,7 +396,8 @@ class Compiler:
             elif dtype.is_int and name in INTEGER and first is not None and first.is_int and first == last:
                 # What is counted fits every dtype; the other functions stay in theirs.
                 counted = name in _COUNTS and first.lanes == dtype.lanes
-                function = INTEGER[name](first.low, first.high) if counted or first == dtype else None
+                meant = _SIGNED.get(name, first.low < 0) == (first.low < 0)
+                function = INTEGER[name](first.low, first.high) if meant and (counted or first == dtype) else None
         if function is None or dtype is None:
             return unsupported(f"{name or 'a call'} of {dtype_text(node)}")
         operands = [self.compile(argument) for argument in arguments]
