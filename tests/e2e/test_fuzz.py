@@ -137,7 +137,7 @@ def test_workers_exchange_what_they_find(tzerlike: Command, tmp_path: Path, harn
     assert done.returncode == 0, done.stderr
     directory = CampaignDir(root)
     for number in (0, 1):
-        entries = [directory.load_case(case_id) for case_id, _ in read(directory.worker_state(number))["entries"]]
+        entries = [directory.load_case(case_id) for case_id, _ in read(directory.worker_pool(number))["entries"]]
         assert {entry.provenance.worker for entry in entries} == {0, 1}
 
 
@@ -199,7 +199,7 @@ def test_a_signal_saves_all_and_is_the_exit_status(
     assert "--resume" in out
     assert all(_zombie(pid) for pid in everybody)
     check_whole(root)
-    entries = sum(len(read(p)["entries"]) for p in root.glob("workers/*/state.json"))
+    entries = sum(len(read(p)["entries"]) for p in root.glob("workers/*/pool.json"))
     assert entries >= read(root / "stats.json")["corpus"] > 5
     assert not list(root.rglob(".tmp-*"))
     before = read(root / "stats.json")["iterations"]

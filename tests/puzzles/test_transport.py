@@ -13,7 +13,7 @@ from tests.puzzles.test_faults import ITERATIONS, events_of, fuzz
 from tzerlike.campaign import worker
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.shard import Shard
-from tzerlike.campaign.state import read_state
+from tzerlike.campaign.state import read_pool, read_state
 from tzerlike.campaign.stats import add_up
 from tzerlike.core.observation import Exit
 from tzerlike.core.stored import StoredCase
@@ -79,7 +79,7 @@ def test_what_came_through_is_in_the_corpus_and_every_file_is_whole(
     assert arrived & sent and sent - arrived, "some are lost, and some are not"
     for index, place in enumerate(places):
         stored = [place.load_case(case_id) for case_id in place.corpus_ids()]
-        held = {case_id for case_id, _ in read_state(place.worker_state(index)).entries}
+        held = {case_id for case_id, _ in read_pool(place.worker_pool(index)).entries}
         assert held == {one.case.id for one in stored}
         assert {one.case.id for one in stored if one.provenance.worker != index} <= set(ends[index].delivered)
     assert arrived <= set(places[1].corpus_ids()) | {stored.case.id for stored in ends[1].air}
@@ -88,14 +88,14 @@ def test_what_came_through_is_in_the_corpus_and_every_file_is_whole(
 @pytest.mark.long
 def test_a_shard_goes_on_with_what_it_got(nodes: tuple[list[CampaignDir], list[Lossy]], tmp_path: Path) -> None:
     places, ends = nodes
-    before = read_state(places[1].worker_state(1))
+    before = read_pool(places[1].worker_pool(1))
     fuzz(places[1], {}, 2 * ITERATIONS, Shard(0, 2, 1, first=1), Lossy(ends[0].air))
-    after = read_state(places[1].worker_state(1))
-    assert after.iterations == ITERATIONS
+    state, after = read_state(places[1].worker_state(1)), read_pool(places[1].worker_pool(1))
+    assert state.iterations == ITERATIONS
     assert [case_id for case_id, _ in before.entries] == [case_id for case_id, _ in after.entries][
         : len(before.entries)
     ]
-    assert after.problems == []
+    assert state.problems == []
     # What mutations of an entry found before counts on.
     counted = list(zip(before.yields, after.yields, strict=False))
     assert any(tried for (tried, _), _ in counted)

@@ -142,6 +142,9 @@ class CampaignDir:
     def worker_state(self, number: int) -> Path:
         return self.worker(number) / "state.json"
 
+    def worker_pool(self, number: int) -> Path:
+        return self.worker(number) / "pool.json"
+
     def worker_coverage(self, number: int) -> Path:
         return self.worker(number) / "coverage.bits"
 

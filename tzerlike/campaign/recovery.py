@@ -10,7 +10,7 @@ from pathlib import Path
 from tzerlike.campaign.cluster.epochs import read_epochs
 from tzerlike.campaign.directory import CampaignDir, read_environment
 from tzerlike.campaign.events import mend_events
-from tzerlike.campaign.state import read_state
+from tzerlike.campaign.state import read_pool, read_state
 from tzerlike.campaign.stats import read_curve, read_stats
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import WrongVersion
@@ -36,6 +36,7 @@ def recover(directory: CampaignDir, numbers: Iterable[int] | None = None) -> Ite
         yield from _checked(directory.cluster, read_epochs, "files left on the disks of other machines are not fetched")
     for worker in map(directory.worker, directory.worker_numbers() if numbers is None else numbers):
         yield from _checked(worker / "state.json", read_state, "its statistics are lost, but its corpus is not")
+        yield from _checked(worker / "pool.json", read_pool, "what was tried of its corpus is forgotten")
         yield from _checked(worker / "coverage.bits", read_snapshot, "the corpus is run again to restore it")
         yield from _checked(worker / "events.jsonl", mend_events, "its events are lost")
 

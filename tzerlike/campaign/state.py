@@ -144,7 +144,7 @@ class WorkerState(Tally, kw_only=True):
     taken, `seen_again` counts findings that had a bundle, by signature. `bringing` is the share of the last cases that
     brought something. `in_hand` is a case whose findings are being confirmed, `to_confirm` has those behind it in its
     batch, `to_examine` those that probes are to look at, several at a time. `idle` is who has nothing to mutate, and no
-    seed left to begin with. `yields` has for each of `entries` how many mutations it had, and how many found something.
+    seed left to begin with.
     """
 
     iterations: Count
@@ -160,9 +160,6 @@ class WorkerState(Tally, kw_only=True):
     libraries: dict[Text, tuple[Count, Count]] = {}
     corpus: Count = 0
     idle: bool = False
-    entries: list[tuple[_Id, Count]] = []
-    yields: list[tuple[Count, Count]] = []
-    focused: list[_Id] = []
     superseded: list[_Id] = []
     in_hand: Kept | None = None
     to_confirm: list[Kept] = []
@@ -185,6 +182,32 @@ STATE = Schema(WorkerState, "state", unstated=1)
 def read_state(path: Path) -> WorkerState:
     """Read a worker's state.json, whole; UserError in one line that names the file and the place."""
     return STATE.read(path, _STATE_BYTES)
+
+
+class WorkerPool(msgspec.Struct):
+    """The corpus entries of a worker in their order, which grow with a campaign where its state does not.
+
+    `entries` are their ids, each with its N, `yields` says of each how many mutations it had and how many of them found
+    something, `focused` has those that are in the focus of the campaign.
+    """
+
+    entries: list[tuple[_Id, Count]] = []
+    yields: list[tuple[Count, Count]] = []
+    focused: list[_Id] = []
+
+
+POOL = Schema(WorkerPool, "pool", unstated=1)
+"""A worker's pool.json; before there was one, state.json had the same fields."""
+
+
+def read_pool(path: Path) -> WorkerPool:
+    """Read a worker's pool.json, whole; UserError in one line that names the file and the place."""
+    return POOL.read(path, _STATE_BYTES)
+
+
+def write_pool(path: Path, pool: WorkerPool) -> None:
+    """Write a pool.json, whole or not at all; StorageError where it cannot be written."""
+    write_atomic(path, json.dumps(POOL.stamped(msgspec.to_builtins(pool))))
 
 
 class StatesRead:

@@ -28,7 +28,7 @@ from tzerlike.campaign.loop import (
 from tzerlike.campaign.pairs import Pairs
 from tzerlike.campaign.probing import TOGETHER, ProbingWorker
 from tzerlike.campaign.shard_worker import Assignment
-from tzerlike.campaign.state import Kept
+from tzerlike.campaign.state import Kept, WorkerPool, read_pool, write_pool
 from tzerlike.campaign.transport import SharedDirectory, Transport
 from tzerlike.core.case import print_sequence
 from tzerlike.core.effort import Check
@@ -51,6 +51,9 @@ EXCHANGE_EVERY = 64
 
 _IDLE = 0.02
 """Seconds to wait between two rounds without anything to mutate: other workers may find something."""
+
+POOL_EVERY = 30.0
+"""Seconds between two saves of the pool: after a kill its newest entries are found among the files of the corpus."""
 
 ADOPTED_AT_ONCE = 16
 """The most that one look takes over: reading an entry takes a millisecond, and while seeds come in, many iterations of
@@ -99,6 +102,7 @@ class Worker(ProbingWorker):
             executor.in_focus = read_focus(self.directory.focus).of(coverage.libraries)
         self.carried: Carried | None = None
         self.exchange_at = 0
+        self.pool_due = 0.0
         self.adopted: dict[Path, int] = {}
         self.arriving: Iterator[StoredCase] = iter(())
         # One order for all workers, so that each seed has one owner; shuffled, so that a short run sees all kinds.
@@ -261,8 +265,9 @@ class Worker(ProbingWorker):
 
     def _restore_corpus(self) -> None:
         """Fill the corpus in the order that it had, and then in that in which others, or a lost save, left more."""
-        known, focused = dict(self.state.entries), set(self.state.focused)
-        counts = dict(zip(known, self.state.yields, strict=False))
+        pool = self._saved_pool()
+        known, focused = dict(pool.entries), set(pool.focused)
+        counts = dict(zip(known, pool.yields, strict=False))
         arrived: list[Entry] = []
         case_ids = dict.fromkeys([*known, *self.directory.corpus_ids()])
         self.transport.skip(case_ids)
@@ -286,6 +291,10 @@ class Worker(ProbingWorker):
             if entry.provenance.worker == self.number:
                 # Saved after the state was: the iterations up to it are done.
                 self.state.iterations = max(self.state.iterations, entry.provenance.iteration + 1)
+
+    def _saved_pool(self) -> WorkerPool:
+        pool, before = self.directory.worker_pool(self.number), self.directory.worker_state(self.number)
+        return read_pool(pool if pool.exists() else before) if self.resumes else WorkerPool()
 
     def cover_again(self) -> None:
         """Run the corpus, or a worker's share of it, for what it covers: the record of that is lost."""
@@ -313,9 +322,6 @@ class Worker(ProbingWorker):
         )
         state.corpus = len(corpus)
         state.bringing = self.fuzzer.bringing
-        state.entries = [(entry.id, entry.n) for entry in corpus]
-        state.yields = [(entry.tried, entry.won) for entry in corpus]
-        state.focused = [entry.id for entry in corpus if entry.focused]
         state.pending = len(self.fuzzer.pending)
         if self.carried is not None:
             state.pending += len(self.carried)
@@ -324,6 +330,16 @@ class Worker(ProbingWorker):
         if len(coverage.libraries) > 1:
             state.libraries = {each.path.name: (each.counted(bits), len(each.addresses)) for each in coverage.libraries}
         write_atomic(self.directory.worker_coverage(self.number), snapshot_bytes(self.identity, bits))
+        if time.monotonic() >= self.pool_due or self.budget.done(state.iterations):
+            self.pool_due = time.monotonic() + POOL_EVERY
+            write_pool(
+                self.directory.worker_pool(self.number),
+                WorkerPool(
+                    [(entry.id, entry.n) for entry in corpus],
+                    [(entry.tried, entry.won) for entry in corpus],
+                    [entry.id for entry in corpus if entry.focused],
+                ),
+            )
         super()._save()
 
     def _book_overhead(self) -> None:

@@ -18,7 +18,7 @@ from tzerlike.campaign.cluster.epochs import Epochs, read_epochs, write_epochs
 from tzerlike.campaign.directory import ENVIRONMENT, CampaignDir
 from tzerlike.campaign.events import EventLog
 from tzerlike.campaign.recovery import recover
-from tzerlike.campaign.state import STATE, read_state
+from tzerlike.campaign.state import STATE, WorkerPool, read_state, write_pool
 from tzerlike.campaign.stats import CSV_HEADER, STATS, read_curve, read_stats
 from tzerlike.cli.main import cli
 from tzerlike.core.config import CampaignConfig
@@ -49,7 +49,8 @@ def fresh(root: Path) -> CampaignDir:
     write_json(directory.environment, ENVIRONMENT.stamped(FACTS))
     case = write_case(root / "case.json", '{"nodes": []}')
     (root / "case.json").rename(directory.corpus / f"{case.id}.json")
-    state = {"elapsed": 9.0, "iterations": 4, "entries": [[case.id, 0]], "mutators": {"a": [1, 1, 1]}}
+    write_pool(directory.worker_pool(0), WorkerPool([(case.id, 0)], [(1, 1)]))
+    state = {"elapsed": 9.0, "iterations": 4, "mutators": {"a": [1, 1, 1]}}
     write_json(directory.worker_state(0), STATE.stamped(state))
     write_json(directory.stats, STATS.stamped({"elapsed_s": 9.0, "iterations": 4, "mutators": {"a": {"tried": 1}}}))
     directory.coverage_csv.write_text(f"{CSV_HEADER}\n9.0,4,500,1,1,1\n")
@@ -69,6 +70,7 @@ FILES = (
     "stats.json",
     "coverage.csv",
     "workers/0/state.json",
+    "workers/0/pool.json",
     "workers/0/coverage.bits",
     "workers/0/events.jsonl",
     "cluster.json",

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tzerlike.campaign.state import Kept, StatesRead, Tally, WorkerState, Yield, read_state, write_state
+from tzerlike.campaign.state import (
+    Kept,
+    StatesRead,
+    Tally,
+    WorkerPool,
+    WorkerState,
+    Yield,
+    read_pool,
+    read_state,
+    write_pool,
+    write_state,
+)
 from tzerlike.core.case import Case, PassSpec, Provenance
 from tzerlike.core.errors import UserError
 from tzerlike.core.stored import StoredCase
@@ -16,12 +27,11 @@ STORED = StoredCase(Case('{"nodes": []}', (PassSpec("a.B"),)), Provenance("s", w
 
 
 def state() -> WorkerState:
-    made = WorkerState(iterations=9, elapsed=1.5, worker=2, entries=[("a" * 64, 3)], in_hand=Kept.of(STORED))
+    made = WorkerState(iterations=9, elapsed=1.5, worker=2, in_hand=Kept.of(STORED))
     made.exits["ok"] += 2
     made.seconds["build"] += 0.25
     made.mutators["swap"].tried += 4
     made.recent_faults.append(7)
-    made.yields.append((5, 1))
     return made
 
 
@@ -39,8 +49,20 @@ def test_its_keys_are_those_of_before(tmp_path: Path) -> None:
     write_state(tmp_path / "state.json", state())
     data = json.loads((tmp_path / "state.json").read_text())
     assert data["schema_version"] == 1
-    assert (data["worker"], data["entries"], data["mutators"]) == (2, [["a" * 64, 3]], {"swap": [4, 0, 0]})
+    assert (data["worker"], data["mutators"]) == (2, {"swap": [4, 0, 0]})
     assert data["in_hand"] == {"case": STORED.case.to_json(), "provenance": STORED.provenance.to_json(), "tries": 0}
+
+
+def test_a_pool_is_read_again_from_where_it_was_before_too(tmp_path: Path) -> None:
+    pool = WorkerPool([("a" * 64, 3)], [(5, 1)], ["a" * 64])
+    write_pool(tmp_path / "pool.json", pool)
+    assert read_pool(tmp_path / "pool.json") == pool
+    before = {"iterations": 9, "elapsed": 1.0, "entries": [["a" * 64, 3]], "yields": [[5, 1]], "focused": ["a" * 64]}
+    (tmp_path / "state.json").write_text(json.dumps(before))
+    assert read_pool(tmp_path / "state.json") == pool
+    (tmp_path / "pool.json").write_text('{"entries": [["../../x", 0]]}')
+    with pytest.raises(UserError, match="entries"):
+        read_pool(tmp_path / "pool.json")
 
 
 def test_a_file_is_read_again_once_it_has_been_written_again(tmp_path: Path) -> None:

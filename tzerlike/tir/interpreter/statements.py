@@ -489,10 +489,10 @@ class StatementCompiler:
         times = self.slots.add() if common and self.barriers else None
 
         def make() -> None:
-            place = slot
+            place: int | tuple[int, int] = slot
             if times is not None:
-                count = frame[times] = (frame[times] or 0) + 1
-                place = (slot, count)
+                frame[times] = (frame[times] or 0) + 1
+                place = (slot, frame[times])
             if common and place in state.shared:
                 frame[slot] = state.shared[place]
                 return
