@@ -13,7 +13,7 @@ from typing import Any
 
 from tzerlike.campaign.cluster.parcel import files_below, inside
 from tzerlike.campaign.directory import CampaignDir, alone_with
-from tzerlike.core.errors import UserError
+from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.storage import TEMPORARY, remove, write_whole
 
 EVERY = 2.0
@@ -161,6 +161,8 @@ def _keep(remote: Remote, over: threading.Event, tell: Callable[[str], None]) ->
 def _as_user_error(uri: str, what: str) -> Iterator[None]:
     try:
         yield
+    except TzerlikeError:
+        raise
     except Exception as error:  # each store raises what it likes
         raise UserError(f"{uri}: {what}: {error}") from error
 

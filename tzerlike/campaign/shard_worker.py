@@ -26,6 +26,9 @@ from tzerlike.findings.known import known_filter
 _SAVE_EVERY = 2.0
 """Seconds between two saves of a worker's state: a kill loses no more than that of the statistics."""
 
+_SAVES_A_SECOND = 8
+"""States that are saved in a second, of all workers of a machine: its supervisor reads each, in some 10 ms."""
+
 
 _REST = 0.2
 """Seconds between two looks at whether the work is still paused."""
@@ -85,6 +88,7 @@ class ShardWorker(ABC):
         self.signatures: set[str] = set()
         self.events = EventLog(self.directory.worker(self.number))
         self.saved = 0.0
+        self.save_every = max(_SAVE_EVERY, self.shard.jobs / _SAVES_A_SECOND)
 
     @abstractmethod
     def go_on(self) -> None:
@@ -122,7 +126,7 @@ class ShardWorker(ABC):
                 continue
             with limited():
                 self.go_on()
-            if time.monotonic() - self.saved > _SAVE_EVERY:
+            if time.monotonic() - self.saved > self.save_every:
                 self.save()
 
     def contain(self, step: Callable[[], object], doing: str, iterations: int = 1) -> None:

@@ -17,6 +17,8 @@ from tzerlike.passes.facts import Fact, facts_of
 from tzerlike.passes.preconditions import OF_DEVICE_MEMORY, legal
 from tzerlike.systems import under_test
 
+_BY_FORCE = "tirx.ForceNarrowIndexToInt32"
+
 _INTEGERS, _FLOAT = ("bool", "uint", "int"), "float"
 """Classes of dtypes, in words."""
 
@@ -38,7 +40,7 @@ def _is_excused(case: Case, observation: Observation) -> bool:
     results = observation.results
     if results is None or results.blame != "optimised":
         return False
-    return bool(results.misused) or misused(case) or _acts_on_hints(case)
+    return bool(results.misused) or misused(case) or _acts_on_hints(case) or _narrows_what_is_widened(case)
 
 
 def _wrong_code(case: Case, observation: Observation) -> Finding | None:
@@ -74,6 +76,13 @@ def _acts_on_hints(case: Case) -> bool:
     if own & OF_DEVICE_MEMORY and kind_of_target(case.target) == "llvm":
         hints.add(Fact.DEVICE_MEMORY)
     return bool(hints) and not hints.isdisjoint(facts_of(case.ir))
+
+
+def _narrows_what_is_widened(case: Case) -> bool:
+    """Whether a pass of the case's own narrows 64-bit integers by force, which is for indices that fit (its
+    documentation), and something else is widened to them, which need not."""
+    own = {under_test().name_in_tvm(spec.name) for spec in case.passes}
+    return _BY_FORCE in own and Fact.WIDENED in facts_of(case.ir)
 
 
 def manner(ran: Ran) -> tuple[str, ...]:

@@ -241,8 +241,9 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
         elif kind.endswith(_DIVISIONS):
             found.add(Fact.DIVISIONS)
         elif kind.endswith(".Cast"):
-            cast = data["dtype"] if "dtype" in data else nodes[data["ty"]]["data"]["dtype"]
-            if cast.lstrip("u").startswith("int64"):
+            # In an older TVM its dtype is a text.
+            cast = data if "dtype" in data else nodes[data["ty"]].get("data") or {}
+            if cast.get("dtype", "").lstrip("u").startswith("int64"):
                 found.add(Fact.WIDENED)
         elif kind in ("tirx.Break", "tirx.Continue"):
             found.add(Fact.JUMPS)

@@ -162,9 +162,8 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         source="doc: for TIR without opaque blocks",
     ),
     "tirx.ForceNarrowIndexToInt32": Rule(
-        forbids=_facts(F.PACKED, F.INT64_STORAGE, F.WIDENED),
-        source="trial: fails on the calls that MakePackedAPI makes; check: no int64 buffers; doc: for indices, so what "
-        "is widened on purpose may not fit",
+        forbids=_facts(F.PACKED, F.INT64_STORAGE),
+        source="trial: fails on the calls that MakePackedAPI makes; check: no int64 buffers",
     ),
     "tirx.InlinePrivateFunctions": _ANYWHERE,
     "tirx.LowerIntrin": Rule(needs=_facts(F.TARGET), source="check: requires the target attribute"),

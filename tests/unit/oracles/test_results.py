@@ -177,6 +177,16 @@ def test_a_scope_means_nothing_until_a_pass_acts_on_it_where_there_is_no_such_me
     assert judge_inconsistency(replace(acting, ir=CASE.ir), seen(optimised=WRONG)) is not None
 
 
+@pytest.mark.parametrize(("dtype", "widened"), [("int64", True), ("uint64x4", True), ("int32", False)])
+def test_what_is_widened_need_not_fit_what_narrows_by_force(dtype: str, widened: bool) -> None:
+    nodes = [{"type": "prim.Cast", "data": {"ty": 1}}, {"type": "ir.PrimType", "data": {"dtype": dtype}}]
+    program = Case(json.dumps({"nodes": nodes}))
+    forced = replace(program, passes=parse_sequence("tirx.ForceNarrowIndexToInt32"))
+    assert judge_inconsistency(program, seen(optimised=WRONG)) is not None
+    assert (judge_inconsistency(forced, seen(optimised=WRONG)) is None) is widened
+    assert judge_inconsistency(forced, seen(WRONG, WRONG)) is not None
+
+
 @pytest.mark.parametrize("name", ["tirx.backend.trn.LowerTrainiumLayout", "s_tir.backend.adreno.TextureFlatten"])
 def test_a_pass_of_a_target_that_is_not_there_is_nobodys_bug(name: str) -> None:
     case = replace(CASE, passes=parse_sequence(name))

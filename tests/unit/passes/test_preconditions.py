@@ -334,18 +334,5 @@ def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
             assert legal(parse_sequence(f"s_tir.AnnotateIrregularLoop; {name}"), facts) is None
 
 
-def test_what_is_widened_is_not_narrowed_by_force() -> None:
-    text = """
-# from tvm.script import tirx as T
-@T.prim_func
-def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
-    for j in T.serial(T.int64(2)):
-        B[j] = T.Cast("int32", {value} % T.int64(7))
-"""
-    for value, widened in (('T.Cast("int64", A[j])', True), ("j", False)):
-        ir = tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text.format(value=value))))
-        assert (legal(parse_sequence("tirx.ForceNarrowIndexToInt32"), facts_of(ir)) is None) is not widened
-
-
 def test_contexts_differ_by_their_pipeline() -> None:
     assert ContextConfig(pipeline="none") != ContextConfig()
