@@ -92,7 +92,7 @@ def test_a_mutator_that_runs_compiler_code_dies_alone(campaign: CampaignDir, cop
     assert stats["mutators"]["toy:unrolled"]["valid"] > 0
     assert stats["exits"]["mutation-died"] > 0, "in a child: the worker went on"
     report = (copied("crash-mutate-schedule-unroll-sigabrt") / "report.md").read_text()
-    assert "`Schedule.unroll` kills the process: SIGABRT: in Schedule.unroll." in report
+    assert "`Schedule.unroll` crashes: SIGABRT: in Schedule.unroll." in report
 
 
 @pytest.mark.long

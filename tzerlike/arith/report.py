@@ -54,7 +54,7 @@ def arith_report(
 ) -> str:
     """Return the text of report.md; `runs` and `same` count the confirming runs and those that showed it again."""
     wrong = None if outcome is None or outcome.wrong is None else _in_words(outcome.wrong, case)
-    ending = {"crash": "the crash ends pytest", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
+    ending = {"crash": "pytest itself crashes", "hang": "an alarm ends it"}.get(finding.kind, "it fails")
     short = len(test.splitlines()) <= _INLINE_LINES
     saved = "Save the test above" if short else "Save this"
     parts = [
@@ -66,7 +66,7 @@ def arith_report(
         [
             "### Steps to reproduce",
             "",
-            f"{saved} as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} as long as the bug exists.",
+            f"{saved} as `{TEST_FILE}` and run `pytest {TEST_FILE}`; {ending} until the bug is fixed.",
             *([] if short else ["", *fold(TEST_FILE, test)]),
         ],
         triage(["tir:arith"]),
@@ -220,7 +220,7 @@ def _actual(finding: Signed, case: ArithCase, seen: Observation, wrong: Countere
     if finding.kind == "ice-on-valid":
         lines = [f"{analysis} raises:", "", *fenced(cut(seen.message, 10))]
     elif finding.kind == "crash":
-        lines = [f"{analysis} kills the process:", "", *fenced(cut(_last_words(seen.message), 4))]
+        lines = [f"{analysis} crashes:", "", *fenced(cut(_last_words(seen.message), 4))]
     elif finding.kind == "hang":
         lines = [f"{analysis} is still running after {seen.elapsed:.0f} s of CPU time."]
     else:

@@ -39,7 +39,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, _Domain]]] = {
     "tirx.FP8ComputeLegalize": {"promote_dtype": ("float32", "float16")},
     "tirx.NarrowDataType": {"target_bits": (32, 64, 16)},
     "tirx.RemapThreadAxis": {
-        "blockIdx.x": ("blockIdx.x", "blockIdx.y", "threadIdx.x"),
+        "blockIdx.x": ("blockIdx.x", "blockIdx.y", "blockIdx.z"),
         "threadIdx.x": ("threadIdx.x", "threadIdx.y", "threadIdx.z"),
     },
     "tirx.VectorizeLoop": {"enable_vectorize": (True, False)},

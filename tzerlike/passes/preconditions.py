@@ -70,7 +70,9 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
     "s_tir.InjectVirtualThread": Rule(
         forbids=_facts(F.THREAD_LOOPS),
         removes=_facts(F.VIRTUAL_THREADS),
-        source="pipeline: after LowerOpaqueBlock; trial: leaves thread loops as they are",
+        clashes=(_facts(F.ND, F.VIRTUAL_THREADS),),
+        source="pipeline: after LowerOpaqueBlock, FlattenBuffer; check: flat memory; trial: leaves thread loops as "
+        "they are",
     ),
     "s_tir.InstrumentBoundCheckers": Rule(
         forbids=_facts(F.ND), source="check: as many physical indices as dimensions; pipeline: after FlattenBuffer"

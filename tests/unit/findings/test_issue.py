@@ -154,7 +154,8 @@ def test_guilt_is_told_with_its_diff() -> None:
 
 
 @pytest.mark.parametrize(
-    ("support", "words"), [("defined", "interpreter of TIR"), ("builds", "its baseline build compiles (LLVM level 0")]
+    ("support", "words"),
+    [("defined", "interpreter of TIR"), ("builds", "it compiles without optimizations (LLVM level 0")],
 )
 def test_an_internal_error_says_why_the_program_is_valid(support: str, words: str) -> None:
     seen = Observation(
@@ -198,7 +199,7 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)
     text = report(subject("crash", seen))
     assert text.startswith("# [Bug][TIR] CompactBufferAllocation leaves a buffer sized by int32x8\n")
-    assert "`tirx.FlattenBuffer`, in the default pipeline, kills the process: SIGSEGV." in text
+    assert "`tirx.FlattenBuffer`, in the default pipeline, crashes: SIGSEGV." in text
     assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-typed: a buffer" in text
     left = replace(origin, check=LEFTOVER, where="T.Cast(...)")
     assert "its output still has what that pass should remove: `T.Cast(...)`." in report(
@@ -207,7 +208,7 @@ def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     made = replace(seen, exit=Exit.REJECTED, origin=replace(origin, check=ILL_FORMED, where=""))
     text = report(subject("ice-on-valid", replace(made, rejection=Rejection("internal-error", True, "defined"))))
     assert "The cause is `s_tir.CompactBufferAllocation`: its output is ill-formed." in text
-    assert "TVM's verifiers accept it, and it runs" in text
+    assert "TVM's verifiers accept it, and an interpreter" in text
 
 
 def test_what_comes_of_ill_typed_ir_is_told() -> None:
@@ -247,7 +248,7 @@ def test_a_crash_names_the_signal_and_drops_the_warnings_before_it() -> None:
     seen = Observation(Exit.CRASH, Stage.MUTATE, message="SIGSEGV in Schedule.reindex", signal=11, pass_name="blocks")
     told = report(subject("crash", seen, ("mutate", "Schedule.reindex", "SIGSEGV")))
     assert told.startswith("# [Bug][TIR] Schedule.reindex crashes (SIGSEGV)")
-    assert "`Schedule.reindex` kills the process: SIGSEGV." in told
+    assert "`Schedule.reindex` crashes: SIGSEGV." in told
 
 
 def test_speed_has_no_test_and_shows_the_program() -> None:
@@ -280,7 +281,7 @@ def test_a_test_that_reads_files_says_which() -> None:
 
 def test_what_does_not_always_show_is_no_promise() -> None:
     told = subject("wrong-code", wrong(), test="def test_x(): pass")
-    assert "it fails as long as the bug exists." in report(told)
+    assert "it fails until the bug is fixed." in report(told)
     assert "it fails when the bug shows, not in every run." in report(replace(told, same=1))
 
 
@@ -552,7 +553,7 @@ def test_the_pipeline_that_a_test_of_a_model_asks_for_is_named() -> None:
 
 def test_a_request_for_too_much_memory_is_told_from_memory_that_is_used_up() -> None:
     refused = Observation(Exit.REJECTED, Stage.BUILD, "InternalError: std::bad_alloc", "tirx.UnrollLoop")
-    assert "\nMemory is not used up: a single request is for more than the machine has.\n" in report(
+    assert "\nMemory does not run out: a single request is for more than the machine has.\n" in report(
         subject("ice-on-valid", refused)
     )
     other = replace(refused, message="InternalError: no")
@@ -620,5 +621,5 @@ def test_it_is_said_in_which_other_dtypes_it_shows(shown: object, sentence: str)
 def test_it_is_said_which_other_operators_show_it() -> None:
     held = {DTYPES_SHOWN: {"same": [], "nothing": ["int8"]}, OPERATORS_SHOWN: ["sinh", "nn.gelu", "<b>"]}
     told = replace(subject("oom", OF_EACH_KIND["oom"]), held=held)
-    said = "It does not show in int8. It shows with `sinh` and `nn.gelu` in the place of the operator."
+    said = "It does not show in int8. It shows with `sinh` and `nn.gelu` instead of the operator, too."
     assert said in report(told)

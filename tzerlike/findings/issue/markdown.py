@@ -101,7 +101,8 @@ def _expected(subject: Subject) -> str:
         return f"A module that is written as {text} is read back."
     if kind == "ice-on-valid":
         does = "imports the model" if importer_named(subject.seen.pass_name) else "compiles the program"
-        return f"TVM {does}: {_why_valid(subject)}."
+        why = _why_valid(subject)
+        return f"TVM {does}. {why[0].upper()}{why[1:]}."
     if kind == "wrong-code":
         difference = blamed(subject).difference
         value = _well_behaved(subject)
@@ -112,7 +113,7 @@ def _expected(subject: Subject) -> str:
             value = f"{code(wrong_place(difference))} is {'finite' if difference.only_finite else value}. "
         if difference is not None and difference.name.startswith(GRADIENT_BY):
             if difference.nature == "shape":
-                return f"{value}A gradient has the shape of what it is taken by."
+                return f"{value}A gradient has the shape of the input."
             return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
         if subject.case.harness == GRAPH:
             plain = difference is not None and (difference.nature == "inaccurate" or "float" not in difference.dtype)
@@ -177,8 +178,8 @@ def _why_valid(subject: Subject) -> str:
         return "it is defined on its inputs, and its optimized build compiles"
     support = seen.rejection.support if seen.rejection is not None else ""
     more = {
-        "defined": ", and it runs without undefined behavior in an interpreter of TIR",
-        "builds": f", and its baseline build compiles ({subject.baseline})",
+        "defined": ", and an interpreter of TIR finds no undefined behavior in it",
+        "builds": f", and it compiles without optimizations ({subject.baseline})",
     }.get(support, "")
     broken = seen.origin is not None and seen.origin.check == ILL_FORMED
     given = "" if broken or not seen.pass_name else " and the input of the failing pass"
@@ -216,11 +217,11 @@ def _actual(subject: Subject) -> list[str]:
         if own := allocated_inside(said, subject.script):
             lines += ["", f"The block allocates {code(own)} itself, so its signature need not have it."]
         if lacks_memory(said):
-            lines += ["", "Memory is not used up: a single request is for more than the machine has."]
+            lines += ["", "Memory does not run out: a single request is for more than the machine has."]
         if seen.raised_at:
             lines += ["", f"It is raised in {code(seen.raised_at)}."]
     elif kind == "crash":
-        lines = [f"{_place(subject)} kills the process: {death(subject)}."]
+        lines = [f"{_place(subject)} crashes: {death(subject)}."]
         if seen.message.startswith(SANITIZER):
             report = seen.message.partition("\n")[2]
             lines += ["", "From a build of TVM with AddressSanitizer:", "", *fenced(cut(report, MESSAGE_LINES))]
@@ -254,7 +255,7 @@ def _in_variants(subject: Subject) -> list[str]:
     elif nothing:
         said.append(f"It does not show in {_in_a_row(nothing, 'or')}.")
     if operators:
-        said.append(f"It shows with {_in_a_row(operators, 'and')} in the place of the operator.")
+        said.append(f"It shows with {_in_a_row(operators, 'and')} instead of the operator, too.")
     return ["", " ".join(said)] if said else []
 
 

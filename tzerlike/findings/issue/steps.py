@@ -77,11 +77,11 @@ def _other_form(subject: Subject, what: str, text: str) -> str:
 
 def _test_lines(subject: Subject) -> list[str]:
     what = {
-        "crash": "the crash ends pytest",
+        "crash": "pytest itself crashes",
         "hang": "an alarm ends it",
         "oom": "it hits a memory limit",
     }.get(subject.finding.kind, _no_end(subject.test) if has_no_end(blamed(subject)) else "it fails")
-    moment = "as long as the bug exists" if subject.same == subject.runs else "when the bug shows, not in every run"
+    moment = "until the bug is fixed" if subject.same == subject.runs else "when the bug shows, not in every run"
     needs = needed_by(subject.test)
     if "nvrtc_log(" in subject.test:
         needs = "tvm, numpy and NVRTC (CUDA's, or NVIDIA's packages for pip)"

@@ -59,7 +59,7 @@ def takes(subject: Subject) -> str:
     if seen.stage is Stage.MUTATE:
         if subject.tier == FIRST_TIER:
             return "The calls above take arguments of the documented types."
-        return "The example in the primitive's documentation has the same." if is_documented(subject.finding) else ""
+        return "The documented example of the primitive has the same defect." if is_documented(subject.finding) else ""
     if subject.tier == FIRST_TIER:
         lifted = ", behind `LambdaLift`, which closures need," * (_LIFTED in subject.test)
         if any(spec.name != _LAMBDA_LIFT for spec in case.passes[len(leading(case.passes)) :]):
@@ -75,18 +75,18 @@ def takes(subject: Subject) -> str:
         return ""
     if case.harness == GRAPH or (subject.finding.kind in ("hang", "oom") and huge_extent(subject.script)):
         return ""
-    odd = odd_in(case.ir, threads=kind_of_target(case.target) == "cuda")
-    return f"{'Only seen' if subject.is_reduced else 'Seen'} with {_odd_in_words(odd)}."
+    odd = _odd_in_words(odd_in(case.ir, threads=kind_of_target(case.target) == "cuda"))
+    return f"{'Only seen' if subject.is_reduced else 'Seen'} with {odd}." if odd else ""
 
 
 def _odd_in_words(odd: str) -> str:
-    """What is unusual about a program; "" is something about its form."""
+    """What is unusual about a program, "" where it has no name."""
     if odd.startswith("memory "):
         return f"memory of scope {code(odd.removeprefix('memory '))} in the program"
     if odd == "a thread binding":
-        return "loops bound to threads, which this target has not"
+        return "loops bound to threads, which this target does not support"
     if " " in odd or not odd:
-        return "a program of unusual form"
+        return ""
     return f"{code(odd)} in the program" if "." in odd else f"the annotation {code(odd)}"
 
 

@@ -18,13 +18,28 @@ _MORE = 8
 
 
 def variance(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
+    """Infinite where the squares overflow."""
     square = np.mean(np.square(x), axis=axis, keepdims=keepdims)
-    return np.asarray(step * (x.size // max(square.size, 1) + _MORE) * square)
+    terms = x.size // max(square.size, 1)
+    return step * (terms + _MORE) * square + _too_large(step, square * terms)
 
 
 def std(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
+    """As far as squares below the least number tell."""
     off, exact = variance(step, x, axis, keepdims), np.var(x, axis=axis, keepdims=keepdims)
-    return np.asarray(np.where(exact > off, off / np.sqrt(np.maximum(exact, off)), np.sqrt(off)))
+    least = 2.0 ** (1 - _RANGES.get(step, 1024.0) / 2)
+    return np.asarray(np.where(exact > off, off / np.sqrt(np.maximum(exact, off)), np.sqrt(off)) + least)
+
+
+def rms_norm(step: float, x: Array, weight: Array, axes: tuple[int, ...], epsilon: float, **others: object) -> Array:
+    """Infinite where the squares overflow."""
+    return _too_large(step, np.sum(np.square(x), axis=axes, keepdims=True))
+
+
+def window(step: float, x: Array, pool_size: tuple[int, ...] = (), **others: object) -> Array:
+    """Infinite where the sum of a window, or of all that there is, may overflow before it is divided."""
+    most = np.abs(x).max(initial=0.0)
+    return _too_large(step, np.asarray(most * prod(pool_size or x.shape[2:])))
 
 
 def layer_norm(
@@ -58,7 +73,8 @@ def attention(
     made = made if bias is None else made + np.abs(bias)
     off = step * (query.shape[-1] + _MORE) * made.max(axis=3)
     most = np.abs(value).max(axis=1)[:, None]
-    return np.asarray(np.expm1(np.minimum(2 * off, 1.0)).transpose(0, 2, 1)[..., None] * most * 2)
+    scaled_later = _too_large(step, made.max(axis=3) * np.sqrt(query.shape[-1])).transpose(0, 2, 1)[..., None]
+    return np.asarray(np.expm1(np.minimum(2 * off, 1.0)).transpose(0, 2, 1)[..., None] * most * 2 + scaled_later)
 
 
 def product(step: float, x: Array, axis: Axes, **others: object) -> Array:
@@ -74,13 +90,14 @@ def scanned_product(step: float, x: Array, axis: int, exclusive: bool) -> Array:
 
 def mean(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
     """Infinite where the sum overflows."""
-    total = np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-    return _out_of_range(step, np.log2(np.maximum(total, 1.0)), np.zeros(total.shape))
+    return _too_large(step, np.sum(np.abs(x), axis=axis, keepdims=keepdims))
 
 
 def float_remainder(step: float, x: Array, y: Array) -> Array:
-    """The dividend less a multiple of the divisor; another one where the quotient is nearly whole."""
-    return np.asarray(step * _MORE * np.abs(x) + float_quotient(step, x, y) * np.abs(y))
+    """The dividend less a multiple of the divisor; another one where the quotient is nearly whole, and any where it
+    overflows."""
+    off = step * _MORE * np.abs(x) + float_quotient(step, x, y) * np.abs(y)
+    return np.asarray(off + _too_large(step, np.abs(x / y)))
 
 
 def float_quotient(step: float, x: Array, y: Array) -> Array:
@@ -120,6 +137,11 @@ def _digits(x: Array) -> tuple[Array, Array]:
 def _out_of_range(step: float, over: Array, under: Array) -> Array:
     most = _RANGES.get(step, 1024.0)
     return np.where((over >= most) | (under >= most - 2), np.inf, 0.0)
+
+
+def _too_large(step: float, sizes: Array) -> Array:
+    """Infinite where what is computed on the way is no number of its dtype."""
+    return _out_of_range(step, np.log2(np.maximum(sizes, 1.0)), np.zeros(np.shape(sizes)))
 
 
 def _normal(step: float, x: Array, axes: tuple[int, ...], epsilon: float) -> Array:

@@ -17,7 +17,8 @@ def resize(
     coordinate_transformation_mode: str,
     rounding_method: str,
 ) -> Array:
-    """ONNX's Resize, one axis after the other."""
+    """ONNX's Resize, one axis after the other; one size is that of all."""
+    size = size * (x.ndim - 2) if len(size) == 1 else size
     for axis, extent in enumerate(size, 2):
         places = _coordinates(extent, x.shape[axis], coordinate_transformation_mode)
         if method == "nearest_neighbor":

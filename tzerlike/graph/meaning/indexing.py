@@ -14,6 +14,10 @@ def take(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
 
 
 def gather_elements(x: Array, indices: Array, axis: int) -> Array:
+    """As in ONNX, along the other axes only as far as the indices go."""
+    if indices.ndim == x.ndim:
+        at = axis % x.ndim
+        x = x[tuple(slice(None) if i == at else slice(extent) for i, extent in enumerate(indices.shape))]
     return np.take_along_axis(x, indices, axis=axis)
 
 

@@ -56,7 +56,10 @@ def instance_norm(
 def attention(
     query: Array, key: Array, value: Array, bias: Array | None = None, causal_mask: str | None = None
 ) -> Array:
-    """Layout: batch, place, head, feature. The mask lets a place see those before it, aligned at one corner."""
+    """Layout: batch, place, head, feature. The mask lets a place see those before it, aligned at one corner. Several
+    heads of the query may share one of the others."""
+    if query.shape[2] % key.shape[2] == 0:
+        key, value = (np.repeat(one, query.shape[2] // key.shape[2], axis=2) for one in (key, value))
     scores = np.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(query.shape[-1])
     scores = scores if bias is None else scores + bias
     if causal_mask is not None:

@@ -73,8 +73,11 @@ def max_pool(
 
 
 def max_pool_of_all(x: Array, pool_size: Numbers, strides: Numbers, padding: Numbers, ceil_mode: bool) -> Array:
-    """The last window may reach over the end."""
-    over = [-(x.shape[i + 2] - size) % s for i, (size, s) in enumerate(zip(pool_size, strides, strict=True))]
+    """The last window may reach over the end, but not begin there, as in PyTorch."""
+    over = []
+    for extent, size, stride in zip(x.shape[2:], pool_size, strides, strict=True):
+        beyond = -(extent - size) % stride
+        over.append(beyond if extent - size + beyond < extent else 0)
     return max_pool(x, pool_size, strides, (0, 0, *over), (1, 1))
 
 

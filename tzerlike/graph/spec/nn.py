@@ -182,7 +182,7 @@ def windowed(name: str, rank: int, meaning: Computation) -> Specification:
         },
         backward={n: Exactly(OUT[0]), c: Exactly(OUT[1]), **window.reached(1 if average else 2, 0)},
         meaning=meaning,
-        rounding=Rounding(ulps=2, terms=_product(window.sizes)) if average else Rounding(),
+        rounding=_averaged(_product(window.sizes)) if average else Rounding(),
     )
 
 
@@ -202,8 +202,12 @@ def adaptive(rank: int) -> Specification:
             **{x: Between(OUT[i + 2], OUT[i + 2] * 3) for i, x in enumerate(extents)},
         },
         meaning=numpy_of.adaptive_average,
-        rounding=Rounding(ulps=2, terms=_product(extents)),
+        rounding=_averaged(_product(extents)),
     )
+
+
+def _averaged(terms: Integer) -> Rounding:
+    return Rounding(ulps=2, terms=terms, deviation=deviation.window)
 
 
 def _product(factors: list[Integer]) -> Integer:
@@ -243,7 +247,7 @@ ROWS = (
         outputs=(tensor(DTYPE, S),),
         where={DTYPE: dtypes("float32", "float64"), S: Shapes(1), AXES: Axes(S.rank), EPSILON: OneOf(1e-05, 0.001)},
         meaning=numpy_of.rms_norm,
-        rounding=Rounding(ulps=512, absolute=True),
+        rounding=Rounding(ulps=512, absolute=True, deviation=deviation.rms_norm),
     ),
     Specification(
         name="nn.batch_norm",
@@ -334,7 +338,7 @@ ROWS = (
                 **{k: Between(1, x) for k, x in zip(FLAT.sizes, FLAT.extents, strict=True)},
             },
             meaning=meaning,
-            rounding=Rounding(ulps=2, terms=_product(FLAT.sizes)) if kind == "avg" else Rounding(),
+            rounding=_averaged(_product(FLAT.sizes)) if kind == "avg" else Rounding(),
         )
         for kind, meaning in (("max", numpy_of.max_pool_last), ("avg", numpy_of.average_pool_last))
     ),

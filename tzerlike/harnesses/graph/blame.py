@@ -66,7 +66,8 @@ def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -
     Nobody is where TVM refuses one of the builds that it takes to say.
     """
     asking, model, passes = Asking(building.channel, known), model_of(building.case.ir), building.case.passes
-    runs, first, importer = expected_runs(building, model), leading(passes), importer_in(passes)
+    first, importer = leading(passes), importer_in(passes)
+    runs = _of_what_is_wrong(expected_runs(building, model), results)
     try:
         baseline = asking.ran("baseline", building, runs, partial(building.built, model, first, LOWERED_ONLY))
     except CompilerRefused as refusal:
@@ -84,6 +85,17 @@ def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -
             if asking.ran(f"{count} passes", building, runs, build).ending.wrong:
                 return replace(results, guilty=passes[count - 1].name if count > len(first) else DEFAULT_PIPELINE)
     return results
+
+
+def _of_what_is_wrong(runs: Sequence[Run], results: Results) -> list[Run]:
+    """The runs with that output alone which is wrong: another one may be so by the guilt of another."""
+    wrong, before, found = results.blamed.difference, 0, []
+    for run in runs:
+        places = enumerate(run.expected, before)
+        counts = [replace(one, counts=one.counts and wrong.parameter == at) for at, one in places] if wrong else []
+        found.append(replace(run, expected=counts or run.expected))
+        before += len(run.expected)
+    return found
 
 
 def _of_gradients(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
@@ -174,8 +186,9 @@ def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequenc
     def wrong_operator(built: Any) -> str:
         for run in runs:
             found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
+            needed = _leading_to(run)
             if found:
-                return found[0][0].operator
+                return next((call for call, tensor in found if tensor in needed), found[0][0]).operator
         return ""
 
     operator = asking.answer("calls", wrong_operator, partial(building.built, bare, (), LOWERED_ONLY))
@@ -184,6 +197,15 @@ def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequenc
     if operator:
         return replace(results, guilty=operator)
     return _of_planning(asking, building, model, runs, results)
+
+
+def _leading_to(run: Run) -> set[int]:
+    """The tensors that the outputs depend on which count."""
+    needed = {tensor for tensor, want in zip(run.model.outputs, run.expected, strict=False) if want.counts}
+    for first, vertex in reversed(list(run.model.first_outputs())):
+        if not needed.isdisjoint(range(first, first + len(vertex.outputs))):
+            needed.update(vertex.inputs)
+    return needed
 
 
 def _alone(asking: Asking, building: Building, run: Run) -> str:
