@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,25 @@ def test_the_pass_that_made_it_ill_formed_comes_before_the_one_that_dies_of_that
 def test_a_death_between_passes_is_none_of_theirs() -> None:
     child = Child([*marks("tirx.A"), {"at": None, "name": ""}], SEGFAULT)
     assert ask_walk(child, Case("{}")) == Walk(1, Change.DIED, detail="SIGSEGV")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("SIGSEGV [05:06:04] codegen_cpu.cc:1183: Warning: Unknown pragma", "SIGSEGV"),
+        ("SIGABRT terminate called after throwing", "SIGABRT terminate called after throwing"),
+        ("over the time limit", "over the time limit"),
+    ],
+)
+def test_no_warning_is_what_a_process_died_of(message: str, said: str) -> None:
+    child = Child(marks("tirx.A"), replace(SEGFAULT, message=message), Walk(1, Change.RAISED, ("tirx.A",), 0))
+    walk = ask_walk(child, Case("{}"))
+    assert walk is not None and walk.detail == said
+
+
+def test_a_function_that_dies_is_no_compiler_that_does() -> None:
+    found = bisection("0" * 12, seen("gradient of take"), Walk(1, Change.DIED, detail="SIGSEGV"))
+    assert (found.guilty, found.change, found.detail) == ("gradient of take", Change.NONE, "")
 
 
 def test_a_case_without_passes_may_die_too() -> None:

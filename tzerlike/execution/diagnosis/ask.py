@@ -48,11 +48,17 @@ def ask_walk(
     begun = 1 + max((mark["at"] for mark in marks if mark["at"] is not None), default=-1)
     index, name = marks[-1]["at"], marks[-1]["name"]
     if index is None:
-        return Walk(begun, Change.DIED, detail=death.message)
+        return Walk(begun, Change.DIED, detail=_died_of(death.message))
     given = _walk_in(_walked(ask, case, limits, inputs, index, diff)[0])
     if given is not None and given.change in (Change.ILL_FORMED, Change.ILL_TYPED, Change.LEFTOVER):
         return replace(given, passes=begun)
-    return Walk(begun, Change.DIED, (name,), index, death.message, diff="" if given is None else given.diff)
+    return Walk(begun, Change.DIED, (name,), index, _died_of(death.message), diff="" if given is None else given.diff)
+
+
+def _died_of(message: str) -> str:
+    """What a process died of. Only what ends in abort() says why; the last words of others are any warning before."""
+    name = message.partition(" ")[0]
+    return name if name.startswith("SIG") and name != "SIGABRT" else message
 
 
 def _walked(

@@ -109,6 +109,9 @@ def bisection(signature: str, seen: Observation, walk: Walk | None) -> Bisection
         # It fails the same without the pass that leaves ill-typed IR.
         guilty = seen.culprit or CODE_GENERATION
         return Bisection(signature, guilty, change=Change.RAISED, passes=walk.passes, detail=seen.message)
+    if walk.change is Change.DIED and seen.exit is Exit.OK and not walk.suspects:
+        # It is what was built that dies.
+        walk = replace(walk, change=Change.NONE, detail="")
     guilty = seen.results.guilty if seen.results is not None else ""
     if len(walk.suspects) == 1:
         guilty = walk.suspects[0]
