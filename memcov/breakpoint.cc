@@ -123,7 +123,7 @@ uint32_t log_size(const memcov *cov, Log *log) {
     return count;
 }
 
-// The log of the slot gets the block; two threads that get here with the same block both append it.
+// The log of the slot gets the block.
 void append(const memcov *cov, uint32_t block) {
     Log *log = log_of(cov, cov->slot);
     for (uint32_t at = log->count.load(); at < cov->n; ++at) {
@@ -144,6 +144,8 @@ void reach(const memcov *cov, uint32_t block) {
         cov->hit[block].store(1);
     }
     text_of(cov, block).store(cov->original[block]);
+    // Armed again meanwhile, by whoever gave up the case that had reached it first: so it stays.
+    if (!cov->hit[block].load()) text_of(cov, block).store(int3);
 }
 
 // Let this process write what it needs of the shared memory, or nothing of it.
@@ -465,9 +467,13 @@ template <class F>
 void cut(memcov *cov, unsigned slot, size_t from, F visit) {
     Log *log = log_of(cov, slot);
     const uint32_t count = log_size(cov, log);
-    if (from >= count) return;
-    for (size_t i = from; i < count; ++i) visit(log->entries[i].exchange(0) - 1);
-    log->count.store(static_cast<uint32_t>(from));
+    // From the back, and each entry last: whoever takes up what a kill cuts off here finds no hole in the log.
+    for (size_t i = count; i-- > from;) {
+        const uint32_t entry = log->entries[i].load();
+        if (entry && entry <= cov->n) visit(entry - 1);
+        log->count.store(static_cast<uint32_t>(i));
+        log->entries[i].store(0);
+    }
 }
 
 bool count_block(memcov *cov, size_t block) {

@@ -178,10 +178,11 @@ private:
             case SYS_sched_setaffinity:
                 return one_of(0, {0, pid}, refuse(EPERM));
             case SYS_madvise:
-                // From MADV_HWPOISON on it is about the machine's memory.
+                // MADV_HWPOISON and MADV_SOFT_OFFLINE are about the machine's memory; what comes behind them is not, such
+                // as the guards that newer versions of glibc put around the stacks of threads.
                 low(2);
-                jump(BPF_JGE, 100, 0, 1);
-                give(trap);
+                if_equal(100, trap);
+                if_equal(101, trap);
                 return give(allow);
         }
     }

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import tempfile
 from pathlib import Path
 
 
 def keep(path: Path, data: bytes) -> None:
     """Write `data` as the cache file `path`, unless the file system will not have it."""
+    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+            temporary = Path(file.name)
+            # Users may share a cache.
+            os.fchmod(file.fileno(), 0o644)
             file.write(data)
-        Path(file.name).replace(path)
+        temporary.replace(path)
     except OSError:
-        return
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()

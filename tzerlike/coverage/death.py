@@ -5,11 +5,15 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
 from tzerlike.coverage.native import CDeath, errno_checked, load_memcov
 from tzerlike.coverage.symbols import function_at
+
+_NEAR = 1 << 20
+"""Bytes from the stack pointer within which an access is one of the stack's: as large as a frame may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,11 @@ class SignalDeath:
     depth: int | None
     frames: tuple[int, ...]
     call: str = ""
+
+    @property
+    def at_end_of_stack(self) -> bool:
+        """Whether it is of an access next to the stack pointer, where memory ends: the stack has grown too large."""
+        return self.signal == signal.SIGSEGV and abs(self.address - self.stack) < _NEAR
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,6 @@ from tzerlike.processes.oom import oom_counters, oom_kills
 _STDERR_LIMIT = 16_384
 _REPORT_LIMIT = 1 << 18
 _STACK_OVERFLOW_DEPTH = 500
-_ENDLESS_STACK = 100_001
 _BASELINES = 4096
 """Programs to remember whose baseline build was right."""
 
@@ -325,6 +324,9 @@ class ForkExecutor:
         records: list[dict[str, Any]] = []
         try:
             for record in channel.results():
+                if record.get("exit") in (Exit.FAULT.value, Exit.OOM.value):
+                    # It had no time to do so itself.
+                    self._lane.coverage.rearm(self._lane.slot)
                 match record.get("exit"):
                     case Exit.FAULT.value:
                         return records, _of_fault(read_child_record(record))
@@ -357,7 +359,7 @@ class ForkExecutor:
         try:
             for data, _ in zip(self._lane.channel.results(), cases, strict=False):
                 record = with_sources_compiled(cases[len(observations)], read_child_record(data))
-                if record.exit is Exit.FAULT:
+                if record.exit in (Exit.FAULT, Exit.OOM):
                     # It had no time to do so itself.
                     self._lane.coverage.rearm(self._lane.slot, logged)
                 observations.append(self._finished(record, count))
@@ -503,7 +505,8 @@ class ForkExecutor:
             ending = Ending.REFUSED if exit_ is Exit.OOM else Ending.DIED
             results = results.died(stage is Stage.RUN_BASELINE, message, ending)
         frames: tuple[Frame, ...] = ()
-        depth = 0 if death is None else _ENDLESS_STACK if death.depth is None else death.depth
+        depth = 0 if death is None else death.depth or 0
+        overflow = death is not None and death.at_end_of_stack and (not depth or depth > _STACK_OVERFLOW_DEPTH)
         if exit_ is Exit.CRASH and death is not None:
             frames = tuple(map(_frame, describe_death(death)))
         elif exit_ is Exit.TIMEOUT:
@@ -518,7 +521,7 @@ class ForkExecutor:
             signal=number,
             backtrace=frames,
             depth=depth,
-            stack_overflow=number == signal.SIGSEGV and depth > _STACK_OVERFLOW_DEPTH,
+            stack_overflow=overflow,
             stderr=stderr,
             elapsed=sum(seconds.values()),
             seconds=seconds,

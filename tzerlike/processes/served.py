@@ -27,6 +27,7 @@ _WATCHED = 1 / 8
 
 
 def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
+    ordered = False
     try:
         os.setpgid(0, 0)
         os.dup2(lane.stderr, 2)
@@ -37,6 +38,7 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
         order = line.recv(ORDER.size)
         if len(order) < ORDER.size:
             os._exit(0)
+        ordered = True
         _, seconds, _, memory = ORDER.unpack(order)
         bound_memory(mapped, memory)
         # Not earlier: it clears the record, and while this child waited its elder may have died.
@@ -45,12 +47,20 @@ def serve_child(lane: Lane, line: socket.socket, mapped: int) -> NoReturn:
             confine()
         _work(lane, seconds)
     except MemoryError:
+        _unless(ordered)
         lane.channel.add_result({"exit": Exit.OOM.value, "message": "MemoryError", "log": [0, 0]})
     except BaseException as error:  # noqa: BLE001 - a fault of ours must reach the worker, not the interpreter's exit
+        _unless(ordered)
         _lay_fault(lane, error)
     # Not line.send: a confined process may write, and not send.
     os.write(line.fileno(), b"d")
     os._exit(0)
+
+
+def _unless(ordered: bool) -> None:
+    """End a child that has no order yet: the channel is its elder's, and the runner forks another one."""
+    if not ordered:
+        os._exit(1)
 
 
 def _lay_fault(lane: Lane, error: BaseException) -> None:

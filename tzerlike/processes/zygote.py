@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
-from tzerlike.core.errors import UserError
+from tzerlike.core.errors import TzerlikeError, UserError
 from tzerlike.core.forks import die_with_parent, fork, try_fork, wait_for
 from tzerlike.processes import signals
 from tzerlike.processes.fixed_environment import settle_stack
@@ -200,6 +200,7 @@ class _Zygote:
                 identity = Identity(self.coverage.backend, facts["compiler_library"], self.coverage.total)
                 for path in map(Path, _read(wanted)["restore"]):
                     self.coverage.restore(read_snapshot(path).bits_of(identity, path))
+                self._try_coverage()
                 settled = last or not _wrote_byte_code(began)
                 _send(self.control, {"event": "ready", "environment": facts, "settled": settled})
                 status = 0
@@ -207,6 +208,13 @@ class _Zygote:
         os.close(wanted)
         if wait_for(child):
             os._exit(1)
+
+    def _try_coverage(self) -> None:
+        """Do what each child does: on some systems no memory that is shared may be run."""
+        try:
+            self.coverage.enter(0)
+        except TzerlikeError as error:
+            raise UserError(f"coverage cannot be recorded here ({error}); use --coverage none") from error
 
     def serve(self) -> NoReturn:
         while True:
