@@ -278,4 +278,4 @@ def test_source_is_generated_alone_where_a_driver_is_installed(tzerlike: Command
     loads = "import tvm_ffi, tvm; assert tvm_ffi.get_global_func('ffi.Module.create.cuda')"
     subprocess.run([sys.executable, "-c", loads], env=environment(LD_LIBRARY_PATH=found), check=True)
     done = tzerlike("run", KERNELS, "--function", "two_kernels", "--target", "cuda", LD_LIBRARY_PATH=found)
-    assert (done.returncode, done.stdout) == (0, "ok in done\nreference: defined\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "ok in done\ninterpreter: defined\n"), done.stderr

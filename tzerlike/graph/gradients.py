@@ -97,7 +97,8 @@ def _expected(kind: TensorType, number: int, here: _Gradient, others: Sequence[_
     spread = np.max([np.abs(one.values - here.values) for one in others], axis=0)
     bound = here.bound + GROWTH * spread + float(limits.eps) * np.abs(here.values) + float(limits.tiny)
     # Of what is not known to half of itself, nothing is known: between two steps there may be many waves.
-    bound = np.where(bound > np.maximum(np.abs(here.values), 1) / 2, float(limits.max), bound)
+    vague = np.isfinite(bound) & (bound > np.maximum(np.abs(here.values), 1) / 2)
+    bound = np.where(vague, float(limits.max), bound)
     counts = bool(np.all(np.isfinite(bound)) and np.all(np.abs(here.values) < float(limits.max)))
     return ExpectedOutput(here.values.astype(kind.dtype).astype(np.float64), bound, counts, number)
 

@@ -21,7 +21,7 @@ def variance(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:
     """Infinite where the squares overflow."""
     square = np.mean(np.square(x), axis=axis, keepdims=keepdims)
     terms = x.size // max(square.size, 1)
-    return step * (terms + _MORE) * square + _too_large(step, square * terms)
+    return np.asarray(step * (terms + _MORE) * square + _too_large(step, square * terms))
 
 
 def std(step: float, x: Array, axis: Axes, keepdims: bool) -> Array:

@@ -30,7 +30,7 @@ from tzerlike.tir.interpreter.accesses import load_step, scalar_access, store_st
 from tzerlike.tir.interpreter.conversions import conversion, reinterpretation
 from tzerlike.tir.interpreter.fault import BrokenRule, raising
 from tzerlike.tir.interpreter.formats import FLOATS, FloatFormat
-from tzerlike.tir.interpreter.intrinsics import FLOAT, INTEGER
+from tzerlike.tir.interpreter.intrinsics import FLOAT, INTEGER, POISONED
 from tzerlike.tir.interpreter.state import Node, Slots, State, dtype_text, shown_name
 from tzerlike.tir.interpreter.wellformed import access_misfit, dtype_of, misfit
 
@@ -378,11 +378,11 @@ class Compiler:
         operands = arguments[1:]
         if function in ("llvm.abs", "llvm.cttz"):
             operands, flags = operands[:1], operands[1:]
-            if function == "llvm.cttz" and not all(type(flag) is tirx.IntImm and not flag.value for flag in flags):
-                function = "llvm.cttz of what is not 0"
+            if function in POISONED and not all(type(flag) is tirx.IntImm and not flag.value for flag in flags):
+                return self._function(node, function, operands, POISONED)
         return self._function(node, function, operands)
 
-    def _function(self, node: Node, name: str, arguments: list[Node]) -> Thunk:
+    def _function(self, node: Node, name: str, arguments: list[Node], integers: Mapping[str, Any] = INTEGER) -> Thunk:
         """A call of one of the tables of intrinsics, lane by lane."""
         dtype = parse(dtype_text(node))
         given = [parse(dtype_text(argument)) for argument in arguments]
@@ -393,11 +393,11 @@ class Compiler:
                 power = name == "tirx.ldexp" and last is not None and last.is_int and last.lanes == dtype.lanes
                 if last == dtype or power:
                     function = FLOAT[name](FLOATS[dtype.scalar])
-            elif dtype.is_int and name in INTEGER and first is not None and first.is_int and first == last:
+            elif dtype.is_int and name in integers and first is not None and first.is_int and first == last:
                 # What is counted fits every dtype; the other functions stay in theirs.
                 counted = name in _COUNTS and first.lanes == dtype.lanes
                 meant = _SIGNED.get(name, first.low < 0) == (first.low < 0)
-                function = INTEGER[name](first.low, first.high) if meant and (counted or first == dtype) else None
+                function = integers[name](first.low, first.high) if meant and (counted or first == dtype) else None
         if function is None or dtype is None:
             return unsupported(f"{name or 'a call'} of {dtype_text(node)}")
         operands = [self.compile(argument) for argument in arguments]

@@ -297,7 +297,6 @@ INTEGER: Mapping[str, Callable[[int, int], Callable[..., int]]] = {
     "llvm.ctpop": _population,
     "prim.clz": _leading_zeros,
     "llvm.cttz": _trailing_zeros,
-    "llvm.cttz of what is not 0": _trailing_zeros_of_others,
     "llvm.abs": _magnitude,
     "llvm.smax": lambda low, high: max,
     "llvm.umin": lambda low, high: min,
@@ -305,3 +304,6 @@ INTEGER: Mapping[str, Callable[[int, int], Callable[..., int]]] = {
     "llvm.uadd.sat": _saturating,
 }
 """The functions of integers, by the name of their operator or of LLVM's intrinsic, for a range."""
+
+POISONED: Mapping[str, Callable[[int, int], Callable[..., int]]] = {"llvm.cttz": _trailing_zeros_of_others}
+"""Those that are told that they do not get what they have no answer to."""
