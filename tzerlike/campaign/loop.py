@@ -111,10 +111,14 @@ class Trial:
     new_blocks: int = 0
 
     @property
+    def stored(self) -> StoredCase:
+        return StoredCase(self.case, self.provenance)
+
+    @property
     def occasion(self) -> Occasion:
         """What a fault occurs on that is one of this trial."""
         parent = None if self.parent is None else StoredCase(self.parent, Provenance(self.provenance.origin))
-        return Occasion(self.provenance.iteration, StoredCase(self.case, self.provenance), self.mutation, parent)
+        return Occasion(self.provenance.iteration, self.stored, self.mutation, parent)
 
     def is_alike(self, seen: Observation) -> bool:
         """Whether its program is known to compute what that of its entry does."""

@@ -24,7 +24,7 @@ from tzerlike.core.stored import StoredCase
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bisect.role import bisect_by, has_culprit
 from tzerlike.findings.bundle_tier import tier_with_reduced
-from tzerlike.findings.bundles.bundle import Bundle, Confirmation, read_bundle, read_record
+from tzerlike.findings.bundles.bundle import Bundle, Confirmation, bundles_of, read_bundle, read_record
 from tzerlike.findings.bundles.shorten import SHORT_KINDS, is_short
 from tzerlike.findings.programs import Programs
 from tzerlike.findings.reduction import ROUGHLY
@@ -329,7 +329,7 @@ class Reductions:
     def _essences(self, signature: str) -> list[set[str]]:
         """What the reduced programs of a signature need; a bundle that was kept apart is reduced itself."""
         found = []
-        for path in sorted(self._findings.glob(f"[!.]*-{signature}")):
+        for path in bundles_of(self._findings, signature):
             reduced, bundle = reduced_in(path), read_bundle(path)
             smaller = None if reduced is None else read_bundle(reduced)
             if smaller is not None and not smaller.environment.get(ROUGHLY):

@@ -154,12 +154,12 @@ class Worker(ProbingWorker):
         commits = self.executor.commits
         with self.budget.held(lambda: self.executor.commits > commits):
             steps = self.fuzzer.step(self.budget.left(first))
-            inserted = [StoredCase(step.trial.case, step.trial.provenance) for step in steps if step.inserted]
+            inserted = [step.trial.stored for step in steps if step.inserted]
             self.room.keep(partial(self.directory.save_cases, inserted))
         self.state.idle = self.fuzzer.idle
         if self.state.idle:
             time.sleep(_IDLE)
-        self.state.to_confirm = [Kept.of(StoredCase(s.trial.case, s.trial.provenance)) for s in steps if s.findings]
+        self.state.to_confirm = [Kept.of(step.trial.stored) for step in steps if step.findings]
         for step in steps:
             if step.findings:
                 del self.state.to_confirm[0]
@@ -168,7 +168,7 @@ class Worker(ProbingWorker):
     def record(self, step: Step) -> None:
         """Store what a step brought, and append its event."""
         case, seen = step.trial.case, step.observation
-        stored = StoredCase(case, step.trial.provenance)
+        stored = step.trial.stored
         if step.trial.how == CORPUS_IMPORT:
             self.state.carried_through = case.id
         if step.inserted:

@@ -152,7 +152,7 @@ class ForkExecutor:
         while len(screened) < len(cases):
             first, *others = self._run_child(cases[len(screened) :], True, limits, effort)
             coverage.rearm(slot, first.new_blocks)
-            self.commits += coverage.commit(slot) > 0
+            self._commit()
             screened.append(first)
             for case, seen in zip(cases[len(screened) :], others, strict=False):
                 if not _is_right(seen) or (seen.offences and not self.settled(case, seen)):
@@ -179,7 +179,7 @@ class ForkExecutor:
     def _alone(self, case: Case, count: bool, limits: Limits, effort: Effort) -> Observation:
         (seen,) = self._run_child([case], count, limits, effort)
         if seen.new_blocks:
-            self.commits += self._lane.coverage.commit(self._lane.slot) > 0
+            self._commit()
         return seen
 
     def _pursued(self, case: Case, seen: Observation, limits: Limits, effort: Effort) -> Observation:
@@ -282,13 +282,16 @@ class ForkExecutor:
         """Do a job as `call` does that is a part of the compiler under test: of one whose records `keeps` accepts, the
         blocks are counted, like those of a case that compiles, and returned; those of any other are armed again."""
         records, death = self.call(job, item, count=True)
-        coverage, slot = self._lane.coverage, self._lane.slot
         if keeps(records):
-            new = coverage.commit(slot)
-            self.commits += new > 0
-            return records, death, new
-        coverage.rearm(slot)
+            return records, death, self._commit()
+        self._lane.coverage.rearm(self._lane.slot)
         return records, death, 0
+
+    def _commit(self) -> int:
+        """Count the blocks of the log; return how many are new."""
+        new = self._lane.coverage.commit(self._lane.slot)
+        self.commits += new > 0
+        return new
 
     def call(
         self, job: str, item: Mapping[str, Any], limits: Limits | None = None, *, count: bool = False

@@ -70,7 +70,7 @@ def _acts_on_hints(case: Case) -> bool:
     for what the target has not got. Until then a hint means nothing."""
     if case.config.pipeline != "default":
         return False
-    hints, own = set(), {under_test().name_in_tvm(spec.name) for spec in case.passes}
+    hints, own = set(), _own_passes(case)
     if ("tirx.use_async_copy", True) in case.config.options or "s_tir.LowerAsyncDMA" in own:
         hints.add(Fact.ASYNC)
     if own & OF_DEVICE_MEMORY and kind_of_target(case.target) == "llvm":
@@ -81,8 +81,11 @@ def _acts_on_hints(case: Case) -> bool:
 def _narrows_what_is_widened(case: Case) -> bool:
     """Whether a pass of the case's own narrows 64-bit integers by force, which is for indices that fit (its
     documentation), and something else is widened to them, which need not."""
-    own = {under_test().name_in_tvm(spec.name) for spec in case.passes}
-    return _BY_FORCE in own and Fact.WIDENED in facts_of(case.ir)
+    return _BY_FORCE in _own_passes(case) and Fact.WIDENED in facts_of(case.ir)
+
+
+def _own_passes(case: Case) -> set[str]:
+    return {under_test().name_in_tvm(spec.name) for spec in case.passes}
 
 
 def manner(ran: Ran) -> tuple[str, ...]:

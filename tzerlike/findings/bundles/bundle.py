@@ -171,9 +171,14 @@ def store_bundle(directory: Path, finding: Signed, files: Mapping[str, str | byt
     UserError when the disk is full.
     """
     target = directory / finding.directory
-    if target.exists() or (not finding.apart and any(directory.glob(f"[!.]*-{finding.signature}"))):
+    if target.exists() or (not finding.apart and bundles_of(directory, finding.signature)):
         return None
     return target if write_directory(target, files) else None
+
+
+def bundles_of(directory: Path, signature: str) -> list[Path]:
+    """Return the bundles of a signature, in order of name, but none that is half written."""
+    return sorted(directory.glob(f"[!.]*-{signature}"))
 
 
 class _StoredLimits(msgspec.Struct):

@@ -89,12 +89,15 @@ def with_blame(building: Building, results: Results, known: Mapping[str, Any]) -
 
 def _of_what_is_wrong(runs: Sequence[Run], results: Results) -> list[Run]:
     """The runs with that output alone which is wrong: another one may be so by the guilt of another."""
-    wrong, before, found = results.blamed.difference, 0, []
+    wrong = results.blamed.difference
+    if wrong is None:
+        return list(runs)
+    before, found = 0, []
     for run in runs:
         places = enumerate(run.expected, before)
-        counts = [replace(one, counts=one.counts and wrong.parameter == at) for at, one in places] if wrong else []
-        found.append(replace(run, expected=counts or run.expected))
-        before += len(run.expected)
+        expected = [replace(one, counts=one.counts and at == wrong.parameter) for at, one in places]
+        found.append(replace(run, expected=expected))
+        before += len(expected)
     return found
 
 
@@ -186,8 +189,8 @@ def _of_operator(asking: Asking, building: Building, model: Model, runs: Sequenc
     def wrong_operator(built: Any) -> str:
         for run in runs:
             found = wrong_calls(run.model, ROWS, run.sources, building.outputs(bare, built, run.sources))
-            needed = _leading_to(run)
             if found:
+                needed = _leading_to(run)
                 return next((call for call, tensor in found if tensor in needed), found[0][0]).operator
         return ""
 

@@ -78,7 +78,8 @@ def _fault_of(program: str) -> TextFault | None:
     except CompilerRefused:
         return None
     judged = Fact.TILES not in facts_of(program) and TypeChecker().check_module(module) is None
-    return round_trip(module) if judged and views_lie_with_memory(module) else None
+    fault = round_trip(module) if judged else None
+    return fault if fault is None or views_lie_with_memory(module) else None
 
 
 def wants(made: Made) -> bool:
