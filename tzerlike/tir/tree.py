@@ -225,6 +225,7 @@ def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
     used: dict[int, Node] = {}
     inner = {key(buffer) for buffer in array_items(block.alloc_buffers)}
     inner.update(key(match.buffer) for match in array_items(block.match_buffers))
+    inner.update(map(key, _match_variables(block)))
     while pending:
         node = pending.pop()
         if (accessed := accessed_by(node)) is not None:

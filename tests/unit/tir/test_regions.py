@@ -50,3 +50,23 @@ def test_the_ends_of_a_region_have_one_dtype() -> None:
     (block,) = (site.node for site in Tree(tvm_api.parse_script(GATHERED)).of_type(s_tir.SBlock)[1:])
     (written,) = refresh_regions(block).writes
     assert all(extent.min.ty == extent.extent.ty for extent in written.region)
+
+
+STRIDED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((6, 8), "int32"), B: T.Buffer((6, 8), "int32")):
+    for i in range(3):
+        with T.sblock("pair"):
+            v = T.axis.spatial(3, i)
+            T.reads(A[v * 2:v * 2 + 2, 0:8])
+            T.writes(B[v, 0:8])
+            s = T.int32()
+            view = T.match_buffer(A[v * 2:v * 2 + 2, 0:8], (2, 8), "int32", strides=(s, 1), offset_factor=1)
+            for y in range(8):
+                B[v + s, y] = view[0, y]
+"""
+
+
+def test_a_region_does_not_speak_of_the_strides_of_the_blocks_own_views() -> None:
+    (block,) = (site.node for site in Tree(tvm_api.parse_script(STRIDED)).of_type(s_tir.SBlock)[1:])
+    assert [str(region) for region in refresh_regions(block).writes] == ["B[0:6, 0:8]"]
