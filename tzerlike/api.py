@@ -20,11 +20,13 @@ from tzerlike.campaign.announcing import Announcer
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.stats import read_curve
 from tzerlike.campaign.supervisor import FREE_ON_RESUME, Supervisor, View, Wishes, resolve
+from tzerlike.core.case import TIR
 from tzerlike.core.config import CampaignConfig
-from tzerlike.core.errors import UserError
-from tzerlike.core.limits import Limits
+from tzerlike.core.errors import StorageError, UserError
+from tzerlike.core.limits import Limits, checked_limits
 from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.progress import Steps, untold
+from tzerlike.core.storage import make_directories
 from tzerlike.coverage.changes import CodeComparison, compare_code
 from tzerlike.coverage.focus import Focus
 from tzerlike.findings.cases import read_case
@@ -32,7 +34,7 @@ from tzerlike.findings.replay import Replayed, replay_bundles
 from tzerlike.findings.replay import load_bundle as read_bundle
 from tzerlike.findings.versions.against import Against, judged_against, libraries_of
 from tzerlike.findings.versions.host import Guest
-from tzerlike.oracles import make_oracles
+from tzerlike.oracles import default_oracles, make_oracles
 from tzerlike.processes import caller
 from tzerlike.processes.client import Client
 from tzerlike.systems import TVM
@@ -237,7 +239,7 @@ def judge(
     passes: str = "",
     function: str | None = None,
     target: str = "llvm",
-    oracles: Sequence[str] = JUDGES,
+    oracles: Sequence[str] | None = None,
     input_seed: int = 0,
     limits: Limits = LIMITS,
     out: Path | None = None,
@@ -249,10 +251,11 @@ def judge(
     `program` is a file (a case.json, which specifies everything but oracles and limits, or TVMScript), a TVMScript
     text, or a module in memory. `passes` run before the default pipeline, a sequence like "tirx.UnrollLoop;
     tirx.NarrowDataType{target_bits=32}"; `function` names one of several functions; `target` is as TVM writes it.
-    With `out`, a finding that shows every time becomes a bundle in that directory. A file whose functions cannot be
-    parsed on their own is run in a confined child, unless `text_only`.
+    `oracles` are JUDGES by default, of a model those that its campaigns have by default. With `out`, a finding that
+    shows every time becomes a bundle in that directory. A file whose functions cannot be parsed on their own is run in
+    a confined child, unless `text_only`.
     """
-    make_oracles(oracles)
+    checked_limits(limits.seconds, limits.memory)
     with ExitStack() as scope:
         if not isinstance(program, Path):
             text = program if isinstance(program, str) else program.script()
@@ -262,14 +265,17 @@ def judge(
             what = "a directory, and no bundle" if program.is_dir() else "not found"
             raise UserError(f"{program}: {what}; name a .py file, a case.json, a bundle or its id")
         file = {"path": str(program.resolve()), "seconds": limits.seconds, "memory": limits.memory}
-        if program.suffix == ".json":
-            read_case(program.resolve())
+        harness = read_case(program.resolve()).case.harness if program.suffix == ".json" else TIR
+        names = oracles or (JUDGES if harness == TIR else default_oracles(harness))
+        make_oracles(names, harness)
+        if out is not None:
+            make_directories("--out", out)
         params = file | {
             "passes": passes,
             "function": function,
             "target": target,
             "input_seed": input_seed,
-            "oracles": list(oracles),
+            "oracles": list(names),
             "out": str(out.resolve()) if out is not None else "",
             "text_only": text_only,
         }
@@ -327,7 +333,10 @@ def fuzz(
         wishes=wishes or Wishes(),
         focus=_focus(focus),
     )
-    return Fuzzed(directory, *supervisor.run())
+    try:
+        return Fuzzed(directory, *supervisor.run())
+    except StorageError as error:
+        raise StorageError(f"{error}; everything saved before stays, go on with --resume") from error
 
 
 def fuzz_on_cluster(

@@ -48,8 +48,9 @@ def load_plugin(name: str, option: str = "--plugin") -> Plugin:
         raise UserError(f"{option}: both {_origin(found[0])} and {_origin(found[-1])} have a plug-in {name!r}")
     try:
         plugin = found[0].load()
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"{option}: {name!r} of {_origin(found[0])} does not load: {error}") from error
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise UserError(f"{option}: {name!r} of {_origin(found[0])} does not load: {why}") from error
     if not isinstance(plugin, Plugin):
         raise UserError(f"{option}: {name!r} of {_origin(found[0])} is a {type(plugin).__name__}, not a Plugin")
     return plugin

@@ -19,7 +19,7 @@ import msgspec
 
 from tzerlike.core.errors import UserError
 from tzerlike.core.schema import VERSION, Count, Scalar, Schema, Text, converted
-from tzerlike.core.storage import TEMPORARY, locked, remove, write_atomic, write_together
+from tzerlike.core.storage import TEMPORARY, locked, make_directories, remove, write_atomic, write_together
 from tzerlike.core.stored import StoredCase
 from tzerlike.core.untrusted import is_directory
 from tzerlike.findings.cases import read_case
@@ -153,16 +153,8 @@ class CampaignDir:
 
         UserError when that is not possible.
         """
-        try:
-            for directory in (
-                self.corpus,
-                self.findings,
-                self.faults,
-                *(self.worker(n) for n in range(first, first + jobs)),
-            ):
-                directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"--out: cannot make {error.filename or self.root}: {error.strerror}") from error
+        workers = (self.worker(number) for number in range(first, first + jobs))
+        make_directories("--out", self.corpus, self.findings, self.faults, *workers)
 
     def sweep(self) -> None:
         """Remove the temporary files that an interrupted writer left."""

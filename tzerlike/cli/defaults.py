@@ -39,7 +39,7 @@ def _table(path: Path) -> Mapping[str, Any] | None:
     try:
         text = read_bytes(path.resolve(), SCRIPT_BYTES).decode()
         table: Any = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, UserError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, UserError) as error:
         if path.name == SHARED:
             return None
         raise UserError(f"{path}: not readable as TOML: {error}") from error
@@ -64,14 +64,21 @@ def _checked(group: click.Group, table: Mapping[str, Any], where: str) -> dict[s
                 raise UserError(f"{where}: {name}: {option}: no such option; see tzerlike {name} --help")
             if f"--{option}" in _NOT_FROM_FILES:
                 raise UserError(f"{where}: {name}: {option}: can be set only on the command line or by a variable")
-            found.setdefault(name, {})[options[option]] = value
+            found.setdefault(name, {})[str(options[option].name)] = _as_given(options[option], value)
     return found
 
 
-def _options(command: click.Command) -> dict[str, str]:
-    """The long names of a command's options, and the parameters that they set."""
+def _as_given(option: click.Option, value: Any) -> Any:
+    """A value as click takes it: an option that may be repeated has a list, any other a text, its names with commas."""
+    if option.multiple:
+        return value if isinstance(value, list) else [value]
+    return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """The long names of a command's options, and these."""
     return {
-        flag.removeprefix("--"): str(option.name)
+        flag.removeprefix("--"): option
         for option in command.params
         if isinstance(option, click.Option)
         for flag in option.opts

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import io
 import shutil
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -105,11 +107,16 @@ def _defaults() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point: one line and status 2 for what the user can mend, a traceback for a fault of ours."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the encoding of a terminal has no sign for ends no command.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         signals.raise_stopped()
         cli.main(prog_name="tzerlike", standalone_mode=False, default_map=_defaults())
     except click.ClickException as error:
-        click.echo(f"tzerlike: {error.format_message()}", err=True)
+        message = error.format_message()
+        # A group that is named alone says what commands it has.
+        click.echo(message if message.startswith("Usage: ") else f"tzerlike: {message}", err=True)
         sys.exit(2)
     except UserError as error:
         click.echo(f"tzerlike: {one_line(str(error))}", err=True)
@@ -130,6 +137,10 @@ def main() -> None:
         sys.exit(70)
     except MemoryError:
         _out_of_memory()
+    except Exception:  # noqa: BLE001 - whatever else escapes is a fault of ours, and ends with its status
+        traceback.print_exc()
+        click.echo("tzerlike: internal error, please report it", err=True)
+        sys.exit(70)
     except (KeyboardInterrupt, click.Abort) as interruption:
         signals.end_at_once()
         click.echo("tzerlike: interrupted", err=True)

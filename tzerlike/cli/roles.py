@@ -36,7 +36,7 @@ from tzerlike.execution.warm_up import warm_up as warm_up
 from tzerlike.execution.witness import OBJECTION
 from tzerlike.findings.answer import found_answer, judged_answer
 from tzerlike.findings.bisect.role import bisect_bundle
-from tzerlike.findings.bundles.bundle import read_bundle
+from tzerlike.findings.bundles.bundle import bundles_of, read_bundle
 from tzerlike.findings.cases import harness_of, read_case
 from tzerlike.findings.faults.bundle import read_fault
 from tzerlike.findings.faults.limit import limited
@@ -160,10 +160,12 @@ def judge_file(lane: Lane, runner: socket.socket, report: Report, params: dict[s
 
 
 def _bundled(finding: Finding, executor: ForkExecutor, lane: Lane, params: dict[str, Any]) -> str:
-    """Write the bundle of a finding under the directory `out`, and return where; "" where it does not show again."""
+    """Write the bundle of a finding under the directory `out`, unless it has one, and return where that is; "" where it
+    does not show again."""
     programs = _case_harness(finding.case)
     out = Path(params["out"])
-    out.mkdir(parents=True, exist_ok=True)
+    if before := bundles_of(out, finding.signature):
+        return str(before[0])
     stored = StoredCase(finding.case, Provenance(f"run of {Path(params['path']).name}"))
     retrial = retrial_of_compilation(finding.kind, executor, params["oracles"], programs)
     found_in = environment(lane.coverage, randomised=False) | {"oracles": params["oracles"]}
@@ -227,7 +229,7 @@ def repeat_fault(lane: Lane, runner: socket.socket, report: Report, params: dict
     for _ in range(params["times"]):
         with tempfile.TemporaryDirectory(prefix="tzerlike-fault-") as scratch:
             directory = CampaignDir(Path(scratch))
-            directory.create(kept.file.worker + 1)
+            directory.create(1, first=kept.file.worker)
             write_json(directory.environment, environment(lane.coverage, randomised=False))
             shard = Shard(kept.file.worker, max(config.jobs, kept.file.worker + 1))
             harness = loaded(harness_named(config.harness))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tzerlike.core.case import TIR
 from tzerlike.core.errors import UserError
+from tzerlike.core.limits import checked_limits
 from tzerlike.core.schema import VERSION, Schema
 from tzerlike.core.targets import DEFAULT_ARCH, KINDS, checked_arch, target_text
 from tzerlike.core.untrusted import read_toml
@@ -90,11 +91,10 @@ class CampaignConfig:
             ("--oracles", bool(self.oracles), "at least one oracle"),
             ("--jobs", 1 <= self.jobs <= 256, "from 1 to 256"),
             ("--nodes", 1 <= self.nodes <= 9999, "from 1 to 9999"),
-            ("--timeout", 0.05 <= self.timeout <= 3600, "from 0.05 to 3600 seconds"),
-            ("--memory-limit", 64 << 20 <= self.memory_limit <= 1 << 42, "from 64M to 4096G"),
             ("--pairs-per-fork", 1 <= self.pairs_per_fork <= 256, "from 1 to 256"),
         )
         checked_arch(self.arch)
+        checked_limits(self.timeout, self.memory_limit)
         for option, good, expected in checks:
             if not good:
                 raise UserError(f"{option}: expected {expected}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 from dataclasses import dataclass
 
+from tzerlike.core.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -19,6 +21,15 @@ class Limits:
 
     def relaxed(self, factor: float) -> Limits:
         return Limits(self.seconds * factor, self.memory)
+
+
+def checked_limits(seconds: float, memory: int) -> Limits:
+    """Return limits that a user asks for; UserError where they are none that a process can be given."""
+    if not 0.05 <= seconds <= 3600:
+        raise UserError("--timeout: expected from 0.05 to 3600 seconds")
+    if not 64 << 20 <= memory <= 1 << 42:
+        raise UserError("--memory-limit: expected from 64M to 4096G")
+    return Limits(seconds, memory)
 
 
 def bound_memory(mapped: int, memory: int) -> None:

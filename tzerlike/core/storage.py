@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from tzerlike.core.errors import StorageError
+from tzerlike.core.errors import StorageError, UserError
 from tzerlike.core.untrusted import is_directory
 
 TEMPORARY = ".tmp-"
@@ -32,8 +32,17 @@ class NoSpace(StorageError):
 def storage_error(path: Path, error: OSError) -> StorageError:
     """What to raise where writing `path` ended in `error`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return NoSpace(f"no space left for {path}; make room, then go on with --resume (nothing saved was lost)")
-    return StorageError(f"{path}: {error.strerror}; everything saved before stays, go on with --resume")
+        return NoSpace(f"no space left for {path}; make room (nothing saved was lost)")
+    return StorageError(f"{path}: {error.strerror}")
+
+
+def make_directories(option: str, *paths: Path) -> None:
+    """Make directories that a user asked for with an option; UserError where that is not possible."""
+    for path in paths:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{option}: cannot make {error.filename or path}: {error.strerror}") from error
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
@@ -93,7 +102,9 @@ def locked(path: Path, seconds: float = 0.0) -> Iterator[TextIO]:
     """Hold the lock of a file, which ends with its holder; BlockingIOError where another process has it, after so many
     seconds still."""
     until = time.monotonic() + seconds
-    with open(path, "w") as file:
+    # A link at its place is none of ours: what it points to stays as it is.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o666), "r+") as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -137,7 +137,7 @@ class ForkExecutor:
         """Run cases in turn in one child as long as it lives; return of each that it came to, one at least, whether
         nothing about it can be a finding. Of any other a child of its own has to say what it is."""
         seen = self._run_child(cases, False, limits or self.limits, effort or self.effort)
-        return [_is_right(one) and not (one.new_blocks or one.offences) for one in seen]
+        return [_is_right(one) and not (one.new_blocks or one.offences or _refused_unoptimised(one)) for one in seen]
 
     def _screened(self, cases: Sequence[Case], limits: Limits, effort: Effort) -> list[Observation]:
         """Run cases in turn in one child as long as it lives, and in a fresh one after each death; then those behind
@@ -563,6 +563,11 @@ def _is_right(seen: Observation) -> bool:
     refused = seen.exit is Exit.REJECTED and (rejection is None or not in_doubt(rejection, seen.message))
     right = results is None or not (results.baseline.ending.wrong or results.optimised.ending.wrong)
     return (seen.exit is Exit.OK or refused) and right
+
+
+def _refused_unoptimised(seen: Observation) -> bool:
+    """Whether TVM refused to build without optimisation what it built with it."""
+    return seen.results is not None and seen.results.baseline.ending is Ending.REFUSED
 
 
 def _spares_baseline(case: Case) -> bool:

@@ -9,19 +9,21 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tzerlike.core.archive import read_arrays
+from tzerlike.core.errors import UserError
 from tzerlike.core.storage import write_atomic
-from tzerlike.core.untrusted import SCRIPT_BYTES, read_bytes
+from tzerlike.core.untrusted import SCRIPT_BYTES, one_line, read_bytes
 from tzerlike.execution.cuda.memcheck import SANITIZER_REPORT
 from tzerlike.execution.diagnosis.walk import Change
 from tzerlike.findings.bundle_tier import tier_of
 from tzerlike.findings.bundles.bisection import read_bisection
-from tzerlike.findings.bundles.bundle import Bundle, Record, read_bundle, read_record
+from tzerlike.findings.bundles.bundle import Bundle, Record, read_record
 from tzerlike.findings.cases import harness_of
 from tzerlike.findings.issue.listing import inputs_text
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
 from tzerlike.findings.issue.subject import CHANGED, PASS_SHOWN, Guilt, Subject, as_shown
 from tzerlike.findings.reduction.place import reduced_in
+from tzerlike.findings.replay import load_bundle
 from tzerlike.oracles.ill_typed import wrong_in_words
 from tzerlike.passes.naming import short_name
 from tzerlike.tir.interpreter.verdict import RULES
@@ -39,7 +41,11 @@ def report_of(path: Path) -> str:
     """
     if not harness_of(path).has_cases:
         return _text(path / REPORT)
-    return report(_subject(path))
+    try:
+        return report(_subject(path))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        why = one_line(f"{type(error).__name__}: {error}")
+        raise UserError(f"{path}: there is no report of it, its files do not fit together ({why})") from error
 
 
 def refresh_report(path: Path) -> None:
@@ -54,7 +60,8 @@ def refresh_report(path: Path) -> None:
 def _subject(path: Path) -> Subject:
     reduced = reduced_in(path)
     best = path if reduced is None else reduced
-    record, bundle = read_record(path), read_bundle(best)
+    record, bundle = read_record(path), load_bundle(best)
+    assert isinstance(bundle, Bundle)
     test, memcheck = best / TEST_FILE, path / SANITIZER_REPORT
     return Subject(
         finding=bundle.signed,

@@ -24,15 +24,28 @@ from tzerlike.systems import TVM
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of one bundle: `same` of `times` runs showed its signature; `seen` says what the last one did."""
+    """What became of one bundle: `same` of `times` runs showed its signature; `seen` says what the last one did.
+
+    `otherwise` says what the first run came to that neither showed it nor had nothing wrong, "" where there is none:
+    another finding, or an end that says nothing of the compiler. `unfit` says why it was not run at all: what it holds
+    does not fit together, or this TVM.
+    """
 
     bundle: Bundle | OtherBundle | FaultBundle
     times: int
     same: int
     seen: str
+    otherwise: str = ""
+    unfit: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "fault" if isinstance(self.bundle, FaultBundle) else self.bundle.kind
 
     @property
     def verdict(self) -> str:
+        if self.unfit:
+            return "cannot run"
         if self.same == self.times:
             return "shows"
         if self.same:
@@ -40,7 +53,8 @@ class Replayed:
         return "cured" if isinstance(self.bundle, FaultBundle) else "does not show"
 
     def line(self) -> str:
-        tail = "" if self.same == self.times else f" (last run: {self.seen})"
+        last = self.unfit or f"last run: {self.seen}"
+        tail = "" if self.same == self.times else f" ({last})"
         flaky = " [flaky when it was found]" if self.bundle.flaky else ""
         return f"{self.verdict} {self.same}/{self.times}  {self.bundle.path}{flaky}{tail}"
 
@@ -52,7 +66,7 @@ class Replayed:
             "same": self.same,
             "verdict": self.verdict,
             "flaky": self.bundle.flaky,
-            "last": self.seen,
+            "last": self.unfit or self.seen,
         }
 
 
@@ -81,7 +95,14 @@ def replay_bundles(
     """Run each bundle `times` times, each in a fresh child with a heap of its own; UserError on an unreadable one."""
     bundles = {path: _fault_in(path) if is_fault(path) else load_bundle(path) for path in paths}
     with open_client(**start_for(bundles.values())) as client:
-        return [replay_bundle(bundles[path], times, client) for path in counted(paths, steps)]
+        return [_replayed(bundles[path], times, client) for path in counted(paths, steps)]
+
+
+def _replayed(bundle: Bundle | OtherBundle | FaultBundle, times: int, client: Client) -> Replayed:
+    try:
+        return replay_bundle(bundle, times, client)
+    except UserError as error:
+        return Replayed(bundle, times, 0, "", unfit=str(error))
 
 
 def start_for(bundles: Iterable[Bundle | OtherBundle | FaultBundle]) -> dict[str, Any]:
@@ -116,13 +137,33 @@ def _fault_in(path: Path) -> FaultBundle:
 def replay_bundle(bundle: Bundle | OtherBundle | FaultBundle, times: int, client: Client) -> Replayed:
     """Run a bundle `times` times; UserError where what it holds does not fit together, or this TVM."""
     if isinstance(bundle, FaultBundle):
-        answers = client.ask("repeat-fault", {"path": str(bundle.path.resolve()), "times": times})
+        answers = _asked("repeat-fault", bundle.path, times, client)
         same = sum(bundle.signature in answer["faults"] for answer in answers)
         others = ", ".join(sorted(set(answers[-1]["faults"]) - {bundle.signature}))
         return Replayed(bundle, times, same, f"other faults: {others}" if others else "no fault")
-    answers = client.ask("judge-again", {"path": str(bundle.path.resolve()), "times": times})
-    same = sum(any(bundle.shown_by(f["signatures"]) for f in answer["findings"]) for answer in answers)
-    return Replayed(bundle, times, same, _describe(answers[-1]))
+    answers = _asked("judge-again", bundle.path, times, client)
+    other = [each for each in answers if not any(bundle.shown_by(found["signatures"]) for found in each["findings"])]
+    otherwise = next((_describe(each) for each in other if not _all_well(bundle, each)), "")
+    return Replayed(bundle, times, times - len(other), _describe(answers[-1]), otherwise)
+
+
+def _asked(role: str, path: Path, times: int, client: Client) -> Sequence[Mapping[str, Any]]:
+    try:
+        return client.ask(role, {"path": str(path.resolve()), "times": times})
+    except UserError as error:
+        told = str(error)
+        raise UserError(told if str(path.resolve()) in told else f"{path}: {told}") from error
+
+
+def _all_well(bundle: Bundle | OtherBundle, answer: Mapping[str, Any]) -> bool:
+    """Whether nothing is wrong in a run: it has an end of the compiler's own, and computed what it is compared by."""
+    if answer["findings"] or "word" in answer:
+        return not answer["findings"]
+    seen = answer["observation"]
+    compared = bundle.kind in ("wrong-code", "slow-code") and seen["exit"] == Exit.OK.value and seen["results"]
+    return seen["exit"] in (Exit.OK.value, Exit.REJECTED.value) and not (
+        compared and not Results.from_json(seen["results"]).defined
+    )
 
 
 def oracles_of(bundle: Bundle) -> list[str]:

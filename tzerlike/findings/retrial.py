@@ -5,6 +5,7 @@ One way for what occurred in a compilation, another for what a probe found.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
+from tzerlike.core.storage import TEMPORARY
 from tzerlike.core.stored import StoredCase
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.executor import ForkExecutor
@@ -67,7 +69,11 @@ def retrial_of(
     """
     if bundle.probe is not None:
         return _of_probe(bundle, bundle.probe, executor, programs)
-    return retrial_of_compilation(bundle.kind, executor, oracles, programs, limits, effort)
+    retrial = retrial_of_compilation(bundle.kind, executor, oracles, programs, limits, effort)
+    results = bundle.observation.results
+    # A child that rules cases out has no device.
+    on_device = results is not None and bool(results.device or results.timing)
+    return replace(retrial, clean=None) if on_device else retrial
 
 
 def retrial_of_compilation(
@@ -99,7 +105,7 @@ def retrial_of_compilation(
         confirmation = confirmed(
             finding.kind,
             evidence,
-            directory / "inputs.npz",
+            directory / f"{TEMPORARY}{os.getpid()}-inputs.npz",
             lambda layout, inputs: look(finding.case, layout, inputs, allowed).shows(finding),
         )
         if confirmation.flaky:

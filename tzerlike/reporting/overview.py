@@ -220,7 +220,10 @@ def _curve(path: Path, notes: list[str]) -> tuple[CurvePoint, ...]:
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    try:
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    except OverflowError:
+        return 0.0
 
 
 def _first_line(error: BaseException) -> str:

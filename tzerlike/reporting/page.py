@@ -97,8 +97,8 @@ def _charts(overview: Overview) -> str:
     if len(curve) < 2 or curve[-1].elapsed_s <= curve[0].elapsed_s:
         return '<p class="soft">There is no curve yet.</p>' if overview.stats else ""
 
-    def chart(title: str, unit: str, value: Callable[[CurvePoint], int], from_zero: bool = True) -> str:
-        return curve_chart(title, [(p.elapsed_s, value(p)) for p in curve], unit, whole, from_zero=from_zero)
+    def chart(title: str, unit: str, value: Callable[[CurvePoint], int]) -> str:
+        return curve_chart(title, [(p.elapsed_s, value(p)) for p in curve], unit, whole)
 
     backend = str(overview.stats.get("coverage_backend", ""))
     charts = []

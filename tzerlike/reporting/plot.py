@@ -15,14 +15,11 @@ _SPOTS = 60
 Point = tuple[float, float]
 
 
-def curve_chart(
-    title: str, points: Sequence[Point], unit: str, form: Callable[[float], str], *, from_zero: bool = True
-) -> str:
-    """Return a figure of values over seconds; `form` writes a value, `unit` says what it is."""
+def curve_chart(title: str, points: Sequence[Point], unit: str, form: Callable[[float], str]) -> str:
+    """Return a figure of values over seconds, from 0 on; `form` writes a value, `unit` says what it is."""
     start, end = points[0][0], max(points[-1][0], points[0][0] + 1e-9)
     values = [value for _, value in points]
-    low = 0.0 if from_zero else min(values)
-    ticks = nice_ticks(low, max(*values, low + 1e-9) if len(values) > 1 else max(values[0], low + 1e-9))
+    ticks = nice_ticks(0.0, max(*values, 1e-9))
     bottom, top = ticks[0], ticks[-1]
 
     def place(point: Point) -> tuple[float, float]:

@@ -120,7 +120,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
     facts = [("where", where)] if seen.stage is not Stage.DONE else []
     facts.append(("seen again", f"{record.confirmed.same} of {record.confirmed.runs} runs"))
     harness = harness_of(path)
-    label, picture = f"[{harness.label}] ", ""
+    label, picture, stored = f"[{harness.label}] ", "", None
     if not harness.has_cases:
         title = title_of_report(path)
     else:
@@ -142,7 +142,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
             ("baseline build", _with_short_bound(str(seen.results.baseline))),
         ]
     bisection = read_bisection(path)
-    shown = with_texts and bisection is not None and bisection.of(stored.case.id, reduced=best != path)
+    followed = bisection is not None and stored is not None and bisection.of(stored.case.id, reduced=best != path)
     blamed = (bisection.guilty if bisection is not None else "") or (seen.results.guilty if seen.results else "")
     # The printer and the parser of TVMScript are no passes, and the title names them.
     culprit = blamed or ("" if seen.stage is Stage.TEXT else seen.culprit)
@@ -157,7 +157,7 @@ def _finding(path: Path, with_texts: bool) -> ShownFinding:
         program=_program(best) if with_texts else "",
         reduced=best != path,
         guilty=bisection.line() if bisection is not None else "",
-        diff=_clipped(bisection.diff) if shown and bisection is not None else "",
+        diff=_clipped(bisection.diff) if with_texts and followed and bisection is not None else "",
         tier=tier_of(whole, record),
         culprit=cut(culprit, 1, 200),
         picture=picture,

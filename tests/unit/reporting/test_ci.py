@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from tzerlike.campaign.shard import owner_of
 from tzerlike.cli.main import cli
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Signed
+from tzerlike.core.results import Results
 from tzerlike.findings.bundles.bundle import Bundle, read_bundle
 from tzerlike.findings.known import Known, KnownEntry
-from tzerlike.findings.replay import Replayed
+from tzerlike.findings.replay import Replayed, replay_bundle
 from tzerlike.findings.versions.against import Against
 from tzerlike.findings.versions.history import Cell, Word
 from tzerlike.reporting.ci.campaign import judged_campaign
@@ -158,6 +160,13 @@ def test_bundles_are_carried_once_a_signature(campaign: CampaignDir, carry: Carr
     assert (carry.findings / DEEP.directory / "mark").exists(), "the first one stays"
 
 
+def test_another_cause_of_a_signature_is_carried_as_well(campaign: CampaignDir, carry: Carry) -> None:
+    carry.take_bundles(campaign.bundles())
+    apart = add_bundle(campaign.findings, replace(DEEP, apart=("another cause",)), crashed("s_tir.Inject", "lib+0x1"))
+    carry.take_bundles(campaign.bundles())
+    assert (carry.findings / apart.name).is_dir()
+
+
 def add_cases(directory: Path, *numbers: int) -> list[str]:
     ids = []
     for number in numbers:
@@ -186,28 +195,59 @@ def test_a_campaign_that_never_began_leaves_the_corpus_alone(campaign: CampaignD
     assert case_ids(carry.corpus) == carried
 
 
-def replayed(campaign: CampaignDir, same: int, seen: str) -> Replayed:
-    return Replayed(read_bundle(campaign.findings / DEEP.directory), 3, same, seen)
+def ended(exit_: str, stage: str = "done", results: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A run of a bundle without a finding."""
+    return {"findings": [], "observation": {"exit": exit_, "stage": stage, "message": "", "results": results}}
+
+
+def found(signed: Signed) -> dict[str, Any]:
+    """A run of a bundle with a finding."""
+    shown = {"kind": signed.kind, "signature": signed.signature, "signatures": signed.signatures, "parts": signed.parts}
+    return ended("crash", "passes") | {"findings": [shown]}
+
+
+class Scripted:
+    """A client whose runs are told in advance."""
+
+    def __init__(self, runs: list[dict[str, Any]]) -> None:
+        self.runs = runs
+
+    def ask(self, role: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+        return self.runs
 
 
 @pytest.mark.parametrize(
-    ("expected", "same", "seen", "good"),
+    ("expected", "runs", "good"),
     [
-        (SHOWS, 3, "crash 0a1b2c3d4e5f: passes", True),
-        (SHOWS, 1, "ok in done", True),
-        (SHOWS, 0, "ok in done", False),
-        (FIXED, 0, "ok in done", True),
-        (FIXED, 0, "rejected in passes", True),
-        (FIXED, 1, "ok in done", False),
-        (FIXED, 3, "crash 0a1b2c3d4e5f: passes", False),
-        (FIXED, 0, "wrong-code 0a1b2c3d4e5f: both", False),
-        (FIXED, 0, "crash in run", False),
+        (SHOWS, [found(DEEP)] * 3, True),
+        (SHOWS, [found(DEEP), ended("ok"), ended("ok")], True),
+        (SHOWS, [ended("ok")] * 3, False),
+        (FIXED, [ended("ok")] * 3, True),
+        (FIXED, [ended("rejected", "passes")] * 3, True),
+        (FIXED, [found(DEEP), ended("ok"), ended("ok")], False),
+        (FIXED, [found(OTHER), ended("ok"), ended("ok")], False),
+        (FIXED, [ended("crash", "run")] * 3, False),
+        (FIXED, [ended("fault", "passes"), ended("ok"), ended("ok")], False),
+        (FIXED, [ended("unknown", "build")] * 3, False),
     ],
 )
-def test_a_bundle_is_as_expected(campaign: CampaignDir, expected: str, same: int, seen: str, good: bool) -> None:
-    item = judged_bundle(replayed(campaign, same, seen), expected)
+def test_a_bundle_is_as_expected(campaign: CampaignDir, expected: str, runs: list[dict[str, Any]], good: bool) -> None:
+    bundle = read_bundle(campaign.findings / DEEP.directory)
+    item = judged_bundle(replay_bundle(bundle, 3, Scripted(runs)), expected)  # type: ignore[arg-type]
     assert item.status is (Status.EXPECTED if good else Status.UNEXPECTED)
-    assert f"{same} of 3 runs" in item.detail
+    assert f"{runs.count(found(DEEP))} of 3 runs" in item.detail
+
+
+WRONG = Signed("wrong-code", ("optimised", "value"))
+
+
+@pytest.mark.parametrize(("verdict", "good"), [("defined", True), ("unknown", False)])
+def test_wrong_code_is_mended_if_it_was_compared(tmp_path: Path, verdict: str, good: bool) -> None:
+    """A program that TVM's verifiers no longer let run computes nothing that could be right."""
+    bundle = read_bundle(add_bundle(tmp_path, WRONG, crashed("s_tir.Inject", "lib+0x1")))
+    runs = [ended("ok", results=Results(verdict).to_json())]
+    item = judged_bundle(replay_bundle(bundle, 1, Scripted(runs)), FIXED)  # type: ignore[arg-type]
+    assert item.status is (Status.EXPECTED if good else Status.UNEXPECTED)
 
 
 def test_an_unreadable_bundle_fails_and_the_rest_is_run(campaign: CampaignDir, monkeypatch: pytest.MonkeyPatch) -> None:

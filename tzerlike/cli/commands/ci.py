@@ -27,7 +27,7 @@ from tzerlike.cli.screen import make_screen
 from tzerlike.core.case import TIR
 from tzerlike.core.config import DEFAULT_ORACLES, CampaignConfig, parse_duration, parse_size
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import json_text, write_atomic
+from tzerlike.core.storage import json_text, make_directories, write_atomic
 from tzerlike.core.untrusted import one_line
 from tzerlike.findings.known import Known, read_known
 from tzerlike.oracles import default_oracles, make_oracles
@@ -38,7 +38,7 @@ from tzerlike.reporting.ci.campaign import judged_campaign
 from tzerlike.reporting.ci.carry import Carry
 from tzerlike.reporting.ci.earlier import make_room
 from tzerlike.reporting.ci.expectation import EXPECTATIONS, SHOWS, judged_replay
-from tzerlike.reporting.ci.files import make_output, write_files
+from tzerlike.reporting.ci.files import write_files
 from tzerlike.reporting.ci.outcome import CiOutcome
 from tzerlike.systems import choose
 
@@ -173,7 +173,7 @@ def _run(
     api.tvm_of(tvm)
     if mode == "batch":
         carry.create()
-    make_output(output)
+    make_directories("--output", output)
     differing = api.compare_builds(tvm, against) if against else None
     if differing is not None:
         if differing.same:
@@ -200,7 +200,7 @@ def _run(
             wishes=screen.wishes,
         )
     compared = None
-    if against:
+    if against and not done.stopped_by:
         with progress("bundles") as steps:
             compared = api.judge_against([*campaign.bundles()], tvm, against, steps)
         write_atomic(campaign.against, json_text(compared.to_json()))

@@ -23,8 +23,10 @@ from tzerlike.core.errors import UserError
 from tzerlike.core.limits import Limits
 from tzerlike.core.targets import DEFAULT_ARCH, checked_arch, target_text
 from tzerlike.core.untrusted import one_line
+from tzerlike.findings.bundles.bundle import Bundle
 from tzerlike.findings.faults.bundle import FaultBundle
 from tzerlike.findings.reduction.place import is_bundle
+from tzerlike.findings.replay import load_bundle, oracles_of
 from tzerlike.findings.versions.history import History, Word, found_on, histories
 from tzerlike.findings.versions.host import Guest
 from tzerlike.oracles import loads_for
@@ -41,9 +43,9 @@ from tzerlike.processes.caller import zygote_environment
 @click.option("--arch", default=DEFAULT_ARCH, show_default=True, help="GPU architecture, with --target cuda.")
 @click.option(
     "--oracles",
-    default=",".join(JUDGES),
-    show_default=True,
-    help="Comma-separated names; others: ill-typed, immutability, and performance on a GPU.",
+    default=None,
+    help="Comma-separated names; others: ill-typed, immutability, and performance on a GPU.  "
+    f"[default: {','.join(JUDGES)}; of a bundle, those that found it]",
 )
 @click.option("--input-seed", type=int, default=0, show_default=True, help="Seed of the input values.")
 @click.option("--timeout", type=float, default=5.0, show_default=True, help="CPU seconds.")
@@ -67,7 +69,7 @@ def run(
     system: str,
     target: str,
     arch: str,
-    oracles: str,
+    oracles: str | None,
     input_seed: int,
     timeout: float,
     memory_limit: str,
@@ -82,20 +84,27 @@ def run(
     A file that imports, or makes its functions with helpers, runs in a child that may only compute and read.
     """
     file = named(file)
-    file = file / "case.json" if is_bundle(file) else file
+    names: Sequence[str] | None = None if oracles is None else comma_separated(oracles)
+    if is_bundle(file):
+        bundle = load_bundle(file)
+        if isinstance(bundle, Bundle):
+            names = names or oracles_of(bundle)
+            if bundle.probe is not None:
+                click.echo("this finding is not of a single compilation: `tzerlike replay` looks for it", err=True)
+        file = file / "case.json"
     judged = partial(
         judge,
         file,
         passes=passes,
         function=function,
         target=target_text(target, checked_arch(arch)),
-        oracles=comma_separated(oracles),
+        oracles=names,
         input_seed=input_seed,
         limits=Limits(timeout, parse_size(memory_limit)),
         out=out,
         text_only=text_only,
     )
-    loads = loads_for(comma_separated(oracles))
+    loads = loads_for(names or JUDGES)
     opened = partial(open_tvm, tvm, unconfined=unconfined, system=system, loads=loads)
     if not watch:
         judgement = judged(client=opened)
@@ -172,6 +181,8 @@ def replay(
     opened = partial(open_tvm, tvm if native and tvm != "all" else "", unconfined=unconfined)
     with progress("bundles") as steps:
         results = api.replay(paths, times, opened, steps)
+    if len(results) == 1 and results[0].unfit and not (others or pythons):
+        raise UserError(results[0].unfit)
     others += [api.OtherTvm(str(python), "", python, {}) for python in pythons]
     missing: dict[str, str] = {}
     if others:
@@ -194,7 +205,10 @@ def _histories(
     """The table's rows; a TVM that cannot be asked goes into `missing`, with the reason."""
     for result in results:
         if isinstance(result.bundle, FaultBundle):
-            raise UserError(f"--python: {result.bundle.path} is a fault of tzerlike, which does not depend on the TVM")
+            raise UserError(
+                f"{result.bundle.path} is a fault of tzerlike, which does not depend on the TVM; "
+                "leave out --python and --tvm"
+            )
     with ExitStack() as scope:
         environment, guests = zygote_environment(), []
         home = scope.enter_context(Guest(Path(sys.executable), environment))

@@ -14,6 +14,8 @@ from tzerlike.cli.commands.shared import tvm_option, unconfined_option
 from tzerlike.cli.named import named_bundles
 from tzerlike.cli.progress import progress
 from tzerlike.core.config import parse_duration
+from tzerlike.core.errors import UserError
+from tzerlike.core.untrusted import one_line
 from tzerlike.findings.reduction.run import Reduction, reduce_bundles
 from tzerlike.findings.refresh import refresh_report
 from tzerlike.processes.cores import usable_cores
@@ -39,7 +41,10 @@ def reduce(bundles: tuple[Path, ...], jobs: int | None, budget: str, tvm: str, u
 
     def tell(reduction: Reduction) -> None:
         if reduction.after is not None:
-            refresh_report(reduction.path)
+            try:
+                refresh_report(reduction.path)
+            except UserError as error:
+                click.echo(f"{reduction.path}: its report stays as it is: {one_line(str(error))}", err=True)
         if not as_json:
             click.echo(reduction.line())
 

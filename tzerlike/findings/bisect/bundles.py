@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tzerlike.core.errors import StorageError, UserError
 from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.findings.bundles.bisection import BISECTION, Bisection, read_bisection
 from tzerlike.findings.bundles.bundle import Bundle
@@ -43,14 +44,21 @@ def bisect_bundles(
 ) -> list[Bisected]:
     """Bisect each bundle, and write its bisect.json and its report anew; `tell` is called with each as it ends.
 
-    UserError on a bundle that cannot be read, before anything is done.
+    UserError on a bundle that cannot be read, before anything is done, and where there is but one, which does not fit.
     """
     bundles = {path: _compilation(path) for path in paths}
     results = []
     with open_client(**start_for(filter(None, bundles.values()))) as client:
         for path in counted(paths, steps):
-            bundle = bundles[path]
-            result = Bisected(path, "not a finding of a compilation") if bundle is None else _bisected(bundle, client)
+            try:
+                result = _bisected(path, bundles[path], client)
+            except StorageError:
+                raise
+            except UserError as error:
+                # What it holds does not fit together, or this TVM: no reason to leave out the others.
+                if len(paths) == 1:
+                    raise
+                result = Bisected(path, str(error))
             tell(result)
             results.append(result)
     return results
@@ -64,7 +72,9 @@ def _compilation(path: Path) -> Bundle | None:
     return bundle if harness_named(bundle.stored.case.harness).walk else None
 
 
-def _bisected(bundle: Bundle, client: Client) -> Bisected:
+def _bisected(path: Path, bundle: Bundle | None, client: Client) -> Bisected:
+    if bundle is None:
+        return Bisected(path, "not a finding of a compilation")
     (answer,) = client.ask("bisect", {"path": str(bundle.path.resolve()), "oracles": oracles_of(bundle)})
     if not answer["shows"]:
         why = f" ({answer['why']})" if answer["why"] else ""

@@ -24,7 +24,7 @@ from tzerlike.findings.cases import read_case
 from tzerlike.findings.issue.listing import inputs_text
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.pytest_file import TEST_FILE
-from tzerlike.findings.issue.subject import Subject, as_shown
+from tzerlike.findings.issue.subject import NOTES, Subject, as_shown
 from tzerlike.oracles import probe_of
 from tzerlike.oracles.protocol import Probe
 from tzerlike.systems.optional import LEVELS
@@ -96,7 +96,8 @@ def write_bundle(
 
     `inputs` is the archive of what the program ran on, if it ran.
     """
-    environment = {**environment, **texts.notes}
+    # It may be that of the bundle which this one is reduced from.
+    environment = {key: value for key, value in environment.items() if key not in NOTES} | dict(texts.notes)
     if not texts.alone:
         # A reader cannot see it, by chance or for what else it takes.
         confirmation = replace(confirmation, tier=SECOND_TIER)

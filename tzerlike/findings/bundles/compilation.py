@@ -41,8 +41,10 @@ def confirmed(kind: str, evidence: Evidence, archive: Path, shows: Callable[[int
     """
     write_atomic(archive, evidence.archive)
     inputs = str(archive.resolve())
-    shown = [shows(layout, inputs) for layout in layouts_for(kind)]
-    archive.unlink()
+    try:
+        shown = [shows(layout, inputs) for layout in layouts_for(kind)]
+    finally:
+        archive.unlink()
     return Confirmation(len(shown), sum(shown))
 
 

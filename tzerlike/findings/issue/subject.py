@@ -36,6 +36,9 @@ OPERATORS_SHOWN = "operators"
 PASS_SHOWN = "pass"
 """The key with the place of the pass that the texts of a model take alone, on what that is given in its sequence."""
 
+NOTES = (DTYPES_SHOWN, OPERATORS_SHOWN, PASS_SHOWN)
+"""The keys of what is said of the texts of one bundle, and not of those of its reduction."""
+
 
 def as_shown(case: Case, held: Mapping[str, Any]) -> Case:
     """Return a case with the passes that its texts take; `held` is what its bundle has in its environment."""

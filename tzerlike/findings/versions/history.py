@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import TzerlikeError
-from tzerlike.core.finding import kind_of
 from tzerlike.core.observation import Exit, Stage, message_template
 from tzerlike.core.refused import refusal_in
 from tzerlike.core.results import BASELINE, Ending
@@ -177,6 +176,8 @@ def _printed_and_parsed(bundle: Bundle, guest: Guest, scripts: Sequence[str]) ->
         if "unloadable" in answer:
             cell = cell if cell.detail else Cell(Word.UNKNOWN, str(answer["unloadable"]))
             continue
+        if "fault" not in answer:
+            return Cell(Word.OTHER, _seen(answer))
         stage, cause = answer["fault"] or ("", "")
         if stage == seen.pass_name and refusal_in(cause).like(refusal_in(seen.message)):
             return Cell(Word.SHOWS)
@@ -256,10 +257,11 @@ def histories(
             cells = {version: looked_at(judged, everyone[version], scripts, times) for version in versions}
         elif isinstance(bundle, OtherBundle) and bundle.harness.elsewhere:
             cells = {version: asked_of(bundle, everyone[version], times) for version in versions}
-        if replay.same == replay.times or _says_less(cells[home.version], found_on(bundle.path) in ("", home.version)):
+        ours = found_on(bundle.path) in ("", home.version)
+        if not replay.unfit and (replay.same == replay.times or _says_less(cells[home.version], ours)):
             cells[home.version] = Cell(Word(replay.verdict), "" if replay.same == replay.times else replay.seen)
         cells = {column: Cell(Word.UNKNOWN, why) for column, why in missing.items()} | cells
-        found.append(History(f"{replay.bundle.path}", f"{kind_of(bundle.path.name)} {bundle.signature}", cells))
+        found.append(History(f"{replay.bundle.path}", f"{replay.kind} {bundle.signature}", cells))
     return found
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tzerlike.campaign.corpora.carried import case_ids
-from tzerlike.campaign.directory import CampaignDir, signature_in_name
+from tzerlike.campaign.directory import CampaignDir, finding_in_name
 from tzerlike.campaign.shard import owner_of
 from tzerlike.campaign.state import read_state
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import remove, write_atomic
+from tzerlike.core.storage import make_directories, remove, write_atomic
 from tzerlike.core.untrusted import read_bytes
 
 
@@ -33,11 +33,7 @@ class Carry:
 
     def create(self) -> None:
         """Make what is missing; UserError when that is not possible."""
-        try:
-            self.corpus.mkdir(parents=True, exist_ok=True)
-            self.findings.mkdir(exist_ok=True)
-        except OSError as error:
-            raise UserError(f"--carry: cannot make {error.filename or self.root}: {error.strerror}") from error
+        make_directories("--carry", self.corpus, self.findings)
 
     def ids(self) -> list[str]:
         return case_ids(self.corpus) if self.corpus.is_dir() else []
@@ -64,10 +60,10 @@ class Carry:
             (self.corpus / f"{case_id}.json").unlink(missing_ok=True)
 
     def take_bundles(self, paths: Iterable[Path]) -> None:
-        """Copy bundles whose signature has none here, each whole or not at all."""
-        present = CampaignDir(self.root).bundled()
+        """Copy bundles of what has none here, each whole or not at all."""
+        present = set(map(finding_in_name, CampaignDir(self.root).bundles()))
         for path in paths:
-            if signature_in_name(path) in present:
+            if finding_in_name(path) in present:
                 continue
             temporary = self.findings / f".tmp-{os.getpid()}-{path.name}"
             remove(temporary)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tzerlike.core.errors import UserError
-from tzerlike.core.finding import KINDS, kind_of
+from tzerlike.core.finding import kind_of
 from tzerlike.core.progress import Steps, counted, untold
 from tzerlike.findings.bundles.bundle import Bundle, OtherBundle
 from tzerlike.findings.replay import Replayed, load_bundle, replay_bundle, start_for
@@ -17,9 +17,6 @@ from tzerlike.reporting.triage.sightings import bundles_in
 
 SHOWS, FIXED = "shows", "fixed"
 EXPECTATIONS = (SHOWS, FIXED)
-
-_NO_END = (*KINDS, "timeout", "signal", "confined")
-"""How the description of a run begins in which something was wrong, if not what was recorded."""
 
 
 def judged_replay(
@@ -70,9 +67,9 @@ def _item(path: Path, result: Replayed | UserError, expected: str) -> Item:
 
 def judged_bundle(ran: Replayed, expected: str) -> Item:
     """Judge what became of one bundle."""
-    otherwise = ran.same < ran.times and ran.seen.partition(" ")[0] in _NO_END
-    good = ran.same > 0 if expected == SHOWS else ran.same == 0 and not otherwise
+    good = ran.same > 0 if expected == SHOWS else not (ran.same or ran.otherwise)
     path = ran.bundle.path
-    detail = f"shows in {ran.same} of {ran.times} runs" + ("" if ran.same == ran.times else f"; last run: {ran.seen}")
+    last = f"; one run: {ran.otherwise}" if ran.otherwise else f"; last run: {ran.seen}"
+    detail = f"shows in {ran.same} of {ran.times} runs" + ("" if ran.same == ran.times else last)
     status = Status.EXPECTED if good else Status.UNEXPECTED
-    return Item(status, kind_of(path.name), path.name, (ran.bundle.signature,), path, detail)
+    return Item(status, ran.kind, path.name, (ran.bundle.signature,), path, detail)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tzerlike.core.errors import UserError
-from tzerlike.core.storage import write_atomic
+from tzerlike.core.storage import make_directories, write_atomic
 from tzerlike.reporting.ci.junit import junit_xml
 from tzerlike.reporting.ci.markdown import summary
 from tzerlike.reporting.ci.outcome import CiOutcome
@@ -17,7 +16,7 @@ JUNIT, SARIF, SUMMARY = "junit.xml", "results.sarif", "summary.md"
 
 def write_files(outcome: CiOutcome, output: Path) -> None:
     """Write the three files into `output`; paths in SARIF are relative to the working directory. UserError if not."""
-    make_output(output)
+    make_directories("--output", output)
     texts = {
         JUNIT: junit_xml(outcome),
         SARIF: json.dumps(sarif_log(outcome, Path.cwd()), indent=1) + "\n",
@@ -25,10 +24,3 @@ def write_files(outcome: CiOutcome, output: Path) -> None:
     }
     for name, text in texts.items():
         write_atomic(output / name, text.encode("utf-8", "backslashreplace"))
-
-
-def make_output(output: Path) -> None:
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--output: cannot make {output}: {error.strerror}") from error
