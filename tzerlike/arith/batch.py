@@ -132,7 +132,7 @@ def _hint(table: Table, name: str, check: Analysis, outcome: AnalysisOutcome) ->
     if len(problem.roots) == 1:
         for node in reversed(list(walk(problem.root))):
             part = replace(problem, roots=(node,))
-            if node.args and check.applies(part) and run_analysis(Table.of(part), check).wrong is not None:
+            if node.args and check.applies(part) and run_analysis(Table.of(part, table.grid), check).wrong is not None:
                 plain = " plain" if is_plain(part) else ""
                 return f"{name} {node.dtype} {node.op} {' '.join(arg.op for arg in node.args)}{plain}"
     return f"{name} {' '.join(root.op for root in problem.roots)}"

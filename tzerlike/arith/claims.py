@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tzerlike.arith.enumerate import AssignmentGrid, Column, Mask, flat
 from tzerlike.arith.evaluate import ExprValue, Mode, Undefined, evaluate
@@ -79,7 +80,7 @@ def refute(problem: Problem, grid: AssignmentGrid, counted: Mask, claims: Sequen
     for claim in claims:
         if claim.right.dtype != claim.left.dtype and claim.relation == "==" and not claim.modulus:
             return _wrong_dtype(grid, counted, claim)
-        for index in _suspicious(grid, counted, claim).nonzero()[0][:_JUDGED]:
+        for index in _suspicious(grid, counted, claim)[:_JUDGED]:
             found = judge_claim(problem, claim, grid.assignment(int(index)))
             if found is not None:
                 return found
@@ -152,22 +153,25 @@ def _written(claim: Claim, value: ExprValue) -> str:
     return str(value) if claim.relation == "==" else f"{claim.relation} {value}"
 
 
-def _suspicious(grid: AssignmentGrid, counted: Mask, claim: Claim) -> Mask:
+def _suspicious(grid: AssignmentGrid, counted: Mask, claim: Claim) -> NDArray[np.intp]:
+    """The assignments at which a claim may be false; last, since most of them are harmless, where what is claimed is
+    undefined."""
     left, right = grid.evaluate(claim.left), grid.evaluate(claim.right)
     if right.bad is None and _plain(claim, left, right):
         return _NOWHERE
     wrong = _violated(claim, left, right)
     if not np.count_nonzero(wrong):
         return _NOWHERE
-    wrong = wrong & counted
+    wrong, undefined = wrong & counted, right.bad
     for given in claim.given:
         right = grid.evaluate(given.right)
         fits = ~_violated(given, grid.evaluate(given.left), right)
         wrong &= fits if right.bad is None else fits | right.bad
-    return wrong
+    places = np.flatnonzero(wrong)
+    return places if undefined is None else places[np.argsort((undefined & wrong)[places], kind="stable")]
 
 
-_NOWHERE = np.zeros(0, np.bool_)
+_NOWHERE = np.zeros(0, np.intp)
 
 
 def _plain(claim: Claim, left: Column, right: Column) -> bool:
@@ -177,8 +181,8 @@ def _plain(claim: Claim, left: Column, right: Column) -> bool:
 
 def _violated(claim: Claim, left: Column, right: Column) -> Mask:
     if claim.modulus:
-        # A modulus of 2**63 does not fit an int64.
-        kind = object if claim.modulus >= 1 << 62 else np.int64
+        # A modulus of 2**63 does not fit an int64, nor do differences of its bounds.
+        kind = object if max(claim.modulus, left.high - right.low, right.high - left.low) >= 1 << 62 else np.int64
         wrong = ((left.values.astype(kind) - right.values.astype(kind)) % claim.modulus != 0).astype(np.bool_)
     else:
         wrong = _FALSE[claim.relation](left.values, right.values)

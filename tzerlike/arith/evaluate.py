@@ -119,7 +119,7 @@ def _truncdiv(values: list[int], dtype: str) -> int:
 
 
 def _truncmod(values: list[int], dtype: str) -> int:
-    return values[0] - _quotient(_truncdiv(values, dtype), dtype) * values[1]
+    return values[0] - _having_quotient(values, _truncdiv(values, dtype), dtype) * values[1]
 
 
 def _floordiv(values: list[int], dtype: str) -> int:
@@ -129,14 +129,14 @@ def _floordiv(values: list[int], dtype: str) -> int:
 
 
 def _floormod(values: list[int], dtype: str) -> int:
-    return values[0] - _quotient(_floordiv(values, dtype), dtype) * values[1]
+    return values[0] - _having_quotient(values, _floordiv(values, dtype), dtype) * values[1]
 
 
-def _quotient(value: int, dtype: str) -> int:
+def _having_quotient(values: list[int], quotient: int, dtype: str) -> int:
     """The remainder of the least integer by -1 is as undefined as the quotient."""
-    if value > limits(dtype)[1] and value == -limits(dtype)[0]:
+    if values == [limits(dtype)[0], -1] and values[0] < 0:
         raise Undefined(f"overflow of {dtype}")
-    return value
+    return quotient
 
 
 def _amount(value: int, dtype: str) -> int:

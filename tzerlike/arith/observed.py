@@ -36,5 +36,10 @@ def observed_claims(problem: Problem, checks: dict[str, Analysis]) -> Iterator[t
             except Exception as error:
                 if not raised_in_analysis(error):
                     raise
+                # An analyzer that raised may have lost track of its constraints: no later check asks it.
+                scope.close()
+                question = posed(table, scope)
+                if isinstance(question, AnalysisOutcome):
+                    return
                 continue
             yield from ((name, claim) for claim in claims)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
@@ -169,6 +170,10 @@ class ContextConfig:
         if self.pipeline not in PIPELINES:
             raise ValueError(f"not a pipeline: {self.pipeline!r}; one of {', '.join(PIPELINES)}")
         object.__setattr__(self, "options", tuple(sorted(self.options, key=lambda item: item[0])))
+
+    def enabled(self, passes: Sequence[PassSpec]) -> tuple[PassSpec, ...]:
+        """Those of a pipeline of TVM's that run; a pass of the case's own runs even if it is disabled."""
+        return tuple(spec for spec in passes if spec.name not in self.disabled_passes)
 
     def to_json(self) -> dict[str, Any]:
         return {

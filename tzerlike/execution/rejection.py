@@ -51,7 +51,7 @@ def label_rejection(case: Case, pass_name: str, message: str) -> Rejection:
     """Say what kind of refusal it is that TVM gave with `message` in `pass_name`. In a child: it loads the program."""
     try:
         whole = case.config.pipeline != "default"
-        tail = () if whole else default_pipeline(case.target, case.config).passes
+        tail = () if whole else case.config.enabled(default_pipeline(case.target, case.config).passes)
         module = load(case.ir)
     except CompilerRefused:
         return Rejection(Label.DOCUMENTED_REFUSAL.value)

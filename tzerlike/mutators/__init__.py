@@ -18,7 +18,7 @@ from tzerlike.mutators import annotate, buffers, domain, general, kernels, sched
 from tzerlike.mutators.protocol import MutationEnv, Mutator, MutatorFunction, runs_compiler
 from tzerlike.plugins import extended, load_plugin
 from tzerlike.systems.refusal import CompilerRefused
-from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, HAS_TILES, KNOWN_IR, SYSTEM, raised_by_tvm
+from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, HAS_TILES, KNOWN_IR, SYSTEM, raised_by_tvm, structural_equal
 from tzerlike.tir.tree import Tree, defines_once
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A mutator that refuses where TVM raises, and keeps the child within `env.max_nodes`.
+    """A mutator that refuses where TVM raises or nothing changes, and keeps the child within `env.max_nodes`.
 
     `name` is the one that the table has it under.
     """
@@ -57,7 +57,7 @@ class Guarded:
             if self.runs_compiler:
                 raise CompilerRefused(error) from error
             return None
-        if child is None or child.same_as(func):
+        if child is None or child.same_as(func) or structural_equal(child, func):
             return None
         tree = Tree(child)
         return child if tree.size <= env.max_nodes and defines_once(tree) else None

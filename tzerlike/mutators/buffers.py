@@ -118,7 +118,7 @@ def symbolic_shape(func: Any, rng: Random, env: MutationEnv) -> Any | None:
 
 
 def buffer_layout(func: Any, rng: Random, env: MutationEnv) -> Any | None:
-    """Change where a buffer lies: storage scope, strides, element offset, alignment, or its tile layout."""
+    """Change where a buffer lies: storage scope, strides, element offset, alignment, or drop its tile layout."""
     tree = Tree(func)
     defined = rng.random() < env.defined_weight
     candidates = [b for b in all_buffers(tree) if only_accessed(tree, b)]
@@ -128,7 +128,8 @@ def buffer_layout(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     ty = type_of(old)
     param = any(p.same_as(old) for p in params_of(func))
     constant = [constant_int(e) for e in array_items(ty.shape)]
-    choice = rng.choice(("align", "offset" if param else "scope", "strides", "layout"))
+    layout = ("layout",) if ty.layout is not None else ()
+    choice = rng.choice(("align", "offset" if param else "scope", "strides", *layout))
     if choice == "align":
         new = like(old, alignment=rng.choice((1, 2, 4, 8, 16, 32, 64) if param or defined else (3, 128, 256, 4096)))
     elif choice == "offset":
@@ -139,7 +140,7 @@ def buffer_layout(func: Any, rng: Random, env: MutationEnv) -> Any | None:
         scopes = ("global", "local") if env.target == "llvm" and defined else _SCOPES
         new = like(old, scope=rng.choice([s for s in scopes if s != str(ty.storage_scope)]))
     elif choice == "layout":
-        new = like(old, layout=None if ty.layout is not None else "default")
+        new = like(old, layout=None)
     else:
         if not constant or any(extent is None for extent in constant):
             return None

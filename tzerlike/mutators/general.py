@@ -252,7 +252,7 @@ def _from_store(generator: Generator, scope: Scope, node: Any) -> Any:
         return tirx.IfThenElse(generator.expr(scope, BOOL, 4).node, node, None)
     if choice == 1:
         current = tirx.BufferLoad(node.buffer, indices)
-        return tirx.BufferStore(node.buffer, tirx.Select(tirx.EQ(current, node.value), node.value, current), indices)
+        return tirx.BufferStore(node.buffer, tirx.Select(tirx.EQ(current, node.value), current, node.value), indices)
     return _bound_store(generator, node)
 
 

@@ -19,6 +19,7 @@ from tzerlike.systems.tvm_api import (
     array_items,
     function_with,
     module_of,
+    raised_by_tvm,
     s_tir,
     scheduling,
     source_of,
@@ -94,11 +95,14 @@ def _schedule(tree: Tree, rng: Random, env: MutationEnv, steps: Sequence[Schedul
         for _ in range(4):
             try:
                 rng.choice(steps)(schedule, schedule.get_sblock(rng.choice(names)), rng, env)
-            except (s_tir.ScheduleError, IndexError):
+            except s_tir.ScheduleError:
                 continue
-            except KeyError as error:
-                # a look-up inside of the primitive failed (CacheIndex): the schedule's state is unknown
-                raise CompilerRefused(error) from error
+            except LookupError as error:
+                # One inside of the primitive (CacheIndex) leaves the schedule in a state that nobody knows; one of ours
+                # says that there are too few loops.
+                if isinstance(error, KeyError) or raised_by_tvm(error):
+                    raise CompilerRefused(error) from error
+                continue
             done += 1
             break
     return made if done else None

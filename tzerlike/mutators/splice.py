@@ -77,6 +77,8 @@ def _splice_expression(tree: Tree, other: Tree, generator: Generator, room: int)
                 return None
             renames[key(var)] = match
         else:
+            if dtype_of(var) == "handle":
+                return None
             values[key(var)] = _value_for(generator, scope, var)
     node = renamed(_with_buffers(other, part, renames), generator.names.fresh, values)
     made = fitted(generator, tree, place, hole_at(tree, place), Value(node))

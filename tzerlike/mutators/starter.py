@@ -99,7 +99,7 @@ def other_dtypes(func: Any, rng: Random, env: MutationEnv) -> Any | None:
 
 
 def delete_statement(func: Any, rng: Random, env: MutationEnv) -> Any | None:
-    """Drop a statement whose definitions nobody uses, or put a loop's or a condition's body in its place."""
+    """Drop a statement whose definitions nobody uses, or put a branch of a condition in its place."""
     tree = Tree(func)
     sites = [s for s in tree.statements() if s.number > 0 and not is_nop(s.node) and _deletable(tree, s)]
     if not sites:
@@ -199,7 +199,7 @@ _UNARY_NAMES = tuple(
 
 
 def _other_scalar(rng: Random, dtype: dtypes.DType) -> str:
-    """Another scalar dtype to compute in; mostly of the same client."""
+    """Another scalar dtype to compute in; mostly of the same kind."""
     if rng.randrange(8) == 0:
         pool: Sequence[str] = dtypes.EXOTIC
     elif dtype.is_float:

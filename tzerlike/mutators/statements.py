@@ -13,6 +13,7 @@ from tzerlike.systems.tvm_api import KNOWN_IR, op_call, s_tir, tirx, tvm, type_o
 from tzerlike.tir import dtypes
 from tzerlike.tir.node import key, seq
 from tzerlike.tir.scope import (
+    COUNTED,
     PARALLEL,
     SERIAL,
     THREAD_BINDING,
@@ -58,7 +59,7 @@ def store_to(generator: Generator, scope: Scope, buffer: Buffer, size: int) -> A
         return None
     lanes = 1
     last = buffer.shape[-1] if buffer.shape else None
-    if dtype.lanes == 1 and last is not None and generator.chance(15):
+    if dtype.lanes == 1 and last is not None and last > 0 and generator.chance(15):
         lanes = generator.rng.choice([n for n in (1, 2, 4, 8) if n <= last])
     indices = generator.indices(scope, buffer, max(1, size // 3), lanes)
     if indices is None:
@@ -114,10 +115,6 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any, least:
             value = generator.narrowed(value, INT32, least, 8)
         extent, limit = value.node, value.high
     step = tirx.IntImm("int32", rng.choice((2, 3))) if kind == SERIAL and generator.chance(8) else None
-    binding = None
-    if kind == THREAD_BINDING:
-        binding = tirx.IterVar(None, tirx.Var(generator.names.fresh("t"), "int32"), 1, rng.choice(THREAD_TAGS))
-        start, step = 0, None
     annotations = {}
     if kind == SERIAL and generator.chance(20):
         name, values = rng.choice(LOOP_PRAGMAS)
@@ -127,7 +124,7 @@ def loop_around(generator: Generator, scope: Scope, kind: int, body: Any, least:
         variables=[ScopeVar(var, "int32", "loop", *((start, start + (limit or 1) - 1) if known else (None, None)))],
         loops=[Loop(var, kind, limit if known else None, kind == SERIAL and not annotations)],
     )
-    return tirx.For(var, tirx.IntImm("int32", start), extent, kind, body(inner), binding, annotations, step)
+    return tirx.For(var, tirx.IntImm("int32", start), extent, kind, body(inner), None, annotations, step)
 
 
 def independent_loop(generator: Generator, scope: Scope, size: int, kind: int) -> Any | None:
@@ -175,7 +172,7 @@ def counting_while(generator: Generator, scope: Scope, size: int) -> Any | None:
     condition = tirx.LT(current, tirx.IntImm("int32", generator.rng.choice((1, 2, 5))))
     if not generator.defined and generator.chance(40):
         condition = tirx.And(condition, generator.expr(scope, BOOL, 4).node)
-    body = generator.stmt(scope, size // 2)
+    body = generator.stmt(scope.extended(loops=[COUNTED]), size // 2)
     step = tirx.BufferStore(counter, tirx.Add(current, one), [zero])
     parts = [step, body] if generator.chance(50) else [body, step]
     return seq([tirx.AllocBuffer(counter), tirx.BufferStore(counter, zero, [zero]), tirx.While(condition, seq(parts))])

@@ -23,6 +23,9 @@ from tzerlike.tir.tree import Site, Tree
 _LEAST: Final = 8
 """Smaller numbers are no extents of tiles: they count blocks, stages and dimensions."""
 
+_LARGEST: Final = 4096
+"""Nothing is stretched beyond it: what a kernel computes has an end."""
+
 _EXTENTS: Final = (8, 16, 24, 32, 48, 64, 96, 128)
 _DTYPES: Final = (
     ("float16", "bfloat16", "float32", "float64"),
@@ -48,9 +51,11 @@ def tile_extents(func: Any, rng: Random, env: MutationEnv) -> Any | None:
         other = rng.choice(
             [n for n in (8, 16, 24, 32, 48, 64, 96, 128, unit * 2, unit + 8, unit - 1) if n != unit and n > 0]
         )
-        for data in numbers:
-            if data["value"] > 0 and data["value"] % unit == 0:
-                data["value"] = data["value"] // unit * other
+        scaled = [data for data in numbers if data["value"] > 0 and data["value"] % unit == 0]
+        if max(data["value"] // unit * other for data in scaled) > _LARGEST:
+            return False
+        for data in scaled:
+            data["value"] = data["value"] // unit * other
         return True
 
     return _edited(func, change)

@@ -59,7 +59,7 @@ def instantiate(spec: PassSpec, catalog: Catalog | None = None) -> Any:
     try:
         if spec.name == dlight.DLIGHT:
             return _default_schedule(given["rules"])
-        if spec.name in MAP_ARGUMENT:
+        if SYSTEM.name_in_tvm(spec.name) in MAP_ARGUMENT:
             return tvm.get_global_func(info.ffi_name)(_map_argument(spec.name, given))
         values = {name: _value(name, value) for name, value in given.items()}
         constructor = _python_constructor(info.ffi_name)
@@ -93,7 +93,7 @@ def constructor_source(spec: PassSpec) -> str:
             for key, tag in given.items()
         )
         return f"tvm.get_global_func({info.ffi_name!r})({{{', '.join(axes)}}})"
-    if spec.name in MAP_ARGUMENT:
+    if SYSTEM.name_in_tvm(spec.name) in MAP_ARGUMENT:
         entries = (f"{key!r}: tirx.IntImm('int32', {value!r})" for key, value in given.items())
         return f"tvm.get_global_func({info.ffi_name!r})({{{', '.join(entries)}}})"
     values = {name: _value_source(name, value) for name, value in given.items()}
@@ -122,8 +122,8 @@ def _describe(ffi_name: str) -> PassInfo | None:
     table = ARGUMENTS.get(in_tvm) or TILE_ARGUMENTS.get(in_tvm, {})
     parameters: list[PassParameter] = []
     constructor = _python_constructor(ffi_name)
-    if constructor is None or name in MAP_ARGUMENT:
-        parameters = [PassParameter(key, domain, name not in MAP_ARGUMENT) for key, domain in table.items()]
+    if constructor is None or in_tvm in MAP_ARGUMENT:
+        parameters = [PassParameter(key, domain, in_tvm not in MAP_ARGUMENT) for key, domain in table.items()]
         if len(pass_constructors()[ffi_name]) > len(parameters):
             return None
     else:

@@ -277,8 +277,7 @@ class PlannedSource:
         """Return what runs after the passes of a case built under `config`."""
         if config.pipeline != "default":
             return ()
-        disabled = set(config.disabled_passes)
-        return tuple(spec for spec in self._pipeline_of(config) if spec.name not in disabled)
+        return config.enabled(self._pipeline_of(config))
 
     def _fitting(self, config: ContextConfig, facts: Facts) -> ContextConfig:
         """Return `config`, without its disabled passes where a program with `facts` cannot be built without them."""

@@ -39,7 +39,8 @@ class RandomSource:
 
     def whole(self, case: Case) -> Sequence:
         """Return all passes that a case runs before code generation: its own, and the default pipeline after them."""
-        return case.passes + (self._pipeline_of(case.config) if case.config.pipeline == "default" else ())
+        config = case.config
+        return case.passes + (config.enabled(self._pipeline_of(config)) if config.pipeline == "default" else ())
 
     def shrunk(self, passes: Sequence, config: ContextConfig, new_blocks: tuple[int, ...], facts: Facts) -> Sequence:
         """Drop every pass that added no coverage."""

@@ -20,6 +20,7 @@ from tvm import s_tir, tirx
 from tvm.script import tirx as script
 
 from tzerlike.systems import older_map
+from tzerlike.systems.text import CALLED_OPERATORS
 
 
 def _no_node(name: str, make: Callable[..., Any]) -> type:
@@ -42,12 +43,7 @@ class ModuleView(ModuleType):
 def views() -> tuple[Any, Any, Any]:
     """Return `tvm`, `tirx` and `s_tir` with what is called otherwise here, or is a call and no node."""
     nodes = {
-        "BitwiseAnd": tirx.bitwise_and,
-        "BitwiseOr": tirx.bitwise_or,
-        "BitwiseXor": tirx.bitwise_xor,
-        "BitwiseNot": tirx.bitwise_not,
-        "LShift": tirx.shift_left,
-        "RShift": tirx.shift_right,
+        **{node: getattr(tirx, name) for node, name in CALLED_OPERATORS.items()},
         "Break": lambda: tirx.Evaluate(tirx.break_loop()),
         "Continue": lambda: tirx.Evaluate(tirx.continue_loop()),
         "Return": lambda value: tirx.Evaluate(tirx.ret(value)),
@@ -100,16 +96,8 @@ LATER_NAMES = {f"tirx.{name}": f"prim.{name}" for name in ("ceil", "clz", "if_th
 
 def called_nodes(tir: Any) -> dict[str, Any]:
     """The operators that stand for nodes of 0.27, with those as a view of tirx has them."""
-    names = {
-        "bitwise_and": "BitwiseAnd",
-        "bitwise_or": "BitwiseOr",
-        "bitwise_xor": "BitwiseXor",
-        "bitwise_not": "BitwiseNot",
-        "shift_left": "LShift",
-        "shift_right": "RShift",
-        "break_loop": "Break",
-        "continue_loop": "Continue",
-    }
+    names = {name: node for node, name in CALLED_OPERATORS.items()}
+    names |= {"break_loop": "Break", "continue_loop": "Continue"}
     return {f"tirx.{name}": getattr(tir, node) for name, node in names.items()}
 
 

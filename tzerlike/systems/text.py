@@ -9,8 +9,35 @@ from typing import Any
 _APART = (0, 27)
 """The version from which on the value of a constant is a node of its own."""
 
+_NO_OTHER_CALL = '        assert name == "if_then_else", name\n'
+"""What an evaluator says of calls that it does not know."""
+
+_CALLED = """\
+        operators = {"shift_left": "LShift", "shift_right": "RShift"}
+        operator = operators.get(name, "Bitwise" + name.removeprefix("bitwise_").title())
+        parts = [value_of(part, at) for part in expr.args]
+        dtype = str(expr.ty.dtype)
+        if operator == "BitwiseNot":
+            return lanewise(lambda a: wrap(~a, dtype), parts)
+        if operator in OPERATIONS:
+            return lanewise(OPERATIONS[operator], parts)
+"""
+"""What an evaluator says of the operators on bits where they are calls."""
+
+CALLED_OPERATORS = {
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+    "BitwiseNot": "bitwise_not",
+    "LShift": "shift_left",
+    "RShift": "shift_right",
+}
+"""The nodes of expressions that were operators to call, and by what name."""
+
 _RENAMED = (
     ((0, 27), "tvm.sym", "tvm.arith"),
+    *(((0, 27), f"tirx.{later}(", f"tirx.{earlier}(") for later, earlier in CALLED_OPERATORS.items()),
+    ((0, 27), _NO_OTHER_CALL, f"{_CALLED}{_NO_OTHER_CALL}"),
     ((0, 26), "expr.ty.dtype", "expr.dtype"),
     ((0, 26), "result.ty == expr.ty", "result.dtype == expr.dtype"),
 )

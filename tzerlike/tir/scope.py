@@ -59,6 +59,10 @@ class Loop:
     plain: bool = False
 
 
+COUNTED = Loop(None, SERIAL, None)
+"""A while loop: to leave it early, or an iteration of it, may mean that it never ends."""
+
+
 @dataclass(slots=True)
 class Scope:
     """What a node at a site may use, outermost first.
@@ -163,6 +167,8 @@ def _enter(tree: Tree, scope: Scope, above: Site, child: Site) -> None:
                 high = None
             _add_range(scope, node.loop_var, "loop", low if high is not None else None, high)
             scope.loops.append(Loop(node.loop_var, loop_kind, extent, loop_kind == SERIAL and not node.annotations))
+    elif kind is tirx.While:
+        scope.loops.append(COUNTED)
     elif kind is tirx.SeqStmt:
         for before in tree.below(above):
             if before.number >= child.number:

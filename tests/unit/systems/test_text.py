@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from tzerlike.arith.repro import EVALUATOR
 from tzerlike.systems.text import integer_in, script_for, with_integer
 from tzerlike.tir.extents import halved
 from tzerlike.tir.witness.verdict import WitnessQuestion, WitnessWord, depositions
@@ -53,3 +54,26 @@ def test_a_script_is_one_that_its_version_runs() -> None:
     assert script_for("0.25.0.post1", script) == "analyzer = tvm.arith.Analyzer(); str(expr.dtype)"
     assert script_for("0.26.0", script) == "analyzer = tvm.arith.Analyzer(); str(expr.ty.dtype)"
     assert script_for("0.27.0.post1", script) == script_for("", script) == script
+
+
+class Node:
+    """An expression of a TVM of before, as an evaluator sees it."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+def test_an_evaluator_knows_the_operators_on_bits_by_their_calls() -> None:
+    """They are no nodes before 0.27."""
+    number, call = type("IntImm", (Node,), {}), type("Call", (Node,), {})
+    here: dict[str, Any] = {}
+    exec(script_for("0.26.0", EVALUATOR), here)
+
+    def value(name: str, *operands: int) -> int:
+        args = [number(value=operand) for operand in operands]
+        return int(here["value_of"](call(op=Node(name=f"tirx.{name}"), args=args, ty=Node(dtype="int8")), {}))
+
+    assert value("bitwise_and", 6, 3) == 2 and value("bitwise_or", 6, 3) == 7 and value("bitwise_xor", 6, 3) == 5
+    assert value("shift_left", 3, 2) == 12 and value("shift_right", 12, 2) == 3
+    assert value("bitwise_not", 6) == -7 and value("if_then_else", 1, 2, 3) == 2
+    assert script_for("0.26.0", "tirx.LShift(tirx.BitwiseNot(a), b)") == "tirx.shift_left(tirx.bitwise_not(a), b)"

@@ -206,7 +206,8 @@ class Formula:
 
     def _quotient(self, a: IntTerm, b: IntTerm, *, floor: bool) -> tuple[Any, Any]:
         """Quotient and remainder, the same ones for the same operands; some numbers where the divisor is 0."""
-        key = ("div", a.term.get_id(), b.number if b.number is not None else b.term.get_id(), floor)
+        divisor = ("number", b.number) if b.number is not None else ("term", b.term.get_id())
+        key = ("div", a.term.get_id(), divisor, floor)
         if key not in self._shared:
             q, r = self._fresh(), self._fresh()
             x, y = a.term, b.term if b.number is None else z3.IntVal(b.number)
