@@ -110,6 +110,22 @@ def test_nor_is_it_the_texts_fault_that_a_schedule_moved_memory_from_under_a_vie
     assert look(Case(tvm_api.dump_ir(schedule.mod)))[1] == []
 
 
+BEYOND = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    n = T.alloc_buffer((1,), "int32", scope="local")
+    n[0] = 7
+    A[n[0]] = n[1]
+"""
+
+
+def test_nor_is_it_the_texts_fault_what_a_program_reads_beyond_its_memory(look: Judged) -> None:
+    module = tvm_api.module_of(tvm_api.parse_script(BEYOND))
+    assert round_trip_of(module) is not None, "the text has a variable in the place of such a buffer"
+    assert look(Case(tvm_api.dump_ir(module)))[1] == []
+
+
 def test_there_are_enough() -> None:
     assert len(INNOCENT) >= 60
     assert len({name.partition(":")[0] for name in INNOCENT}) >= 11

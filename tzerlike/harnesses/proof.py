@@ -59,7 +59,7 @@ def proved(executor: ForkExecutor, test: Regression, finding: Finding, archive: 
         return ""
     with _beside_files(executor, finding.case, archive) as tried:
         outcomes = [tried(test.text, layout) for layout in _MEMORIES]
-        failed = all(one.fails_of(_error_shown(finding)) for one in outcomes)
+        failed = all(one.fails_of(finding) for one in outcomes)
         others = filter(None, (test.cured, test.until))
         return test.text if failed and all(tried(one, LAYOUTS[0]).passes for one in others) else ""
 
@@ -72,7 +72,7 @@ def shown_by(
     failed: list[bool] = []
     with _beside_files(executor, finding.case, archive) as tried:
         for script in scripts:
-            failed = [tried(script, layout).fails_of(_error_shown(finding)) for layout in _MEMORIES]
+            failed = [tried(script, layout).fails_of(finding) for layout in _MEMORIES]
             if all(failed):
                 return script, True
     return scripts[-1] if any(failed) else replaying(finding.title), False
@@ -88,6 +88,10 @@ def _error_shown(finding: Finding) -> str:
     return finding.observation.message if raised else ""
 
 
+_AT_A_LOSS = ("NotImplementedError:", "AttributeError:", "NameError:", "ImportError:", "SyntaxError:")
+"""What a script raises that meets what it does not know, such as a kernel that its emulator cannot run."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     """What a script came to, and the message of the exception that it ended with, "" where it died."""
@@ -95,9 +99,12 @@ class _Outcome:
     passes: bool = False
     raised: str = ""
 
-    def fails_of(self, message: str) -> bool:
-        """Whether it fails of an exception with the message, but for what depends on the program; "" for anything."""
-        return not self.passes and (not message or failed_check(self.raised) == failed_check(message))
+    def fails_of(self, finding: Finding) -> bool:
+        """Whether it fails as the finding has it fail: of that exception, but for what depends on the program; of wrong
+        code, of whatever does not say that the script itself is at a loss."""
+        if message := _error_shown(finding):
+            return not self.passes and failed_check(self.raised) == failed_check(message)
+        return not (self.passes or (finding.kind == "wrong-code" and self.raised.startswith(_AT_A_LOSS)))
 
 
 @contextmanager

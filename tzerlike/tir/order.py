@@ -20,7 +20,7 @@ from tzerlike.passes.info import PassParameter
 from tzerlike.systems import tvm_api
 from tzerlike.systems.tvm_api import array_items, is_buffer, params_of, s_tir, tirx, type_of
 from tzerlike.tir.buffers import has_usual_offset
-from tzerlike.tir.node import is_nop, key
+from tzerlike.tir.node import accessed_by, is_nop, key
 from tzerlike.tir.reducers.program import buffers_of, program_of, unusually_laid_out
 from tzerlike.tir.scope import SERIAL, constant_int, shape_variables
 from tzerlike.tir.tree import Kind, Tree
@@ -144,9 +144,11 @@ def _beyond(tree: Tree) -> int:
     """How many indices are variables of loops that go round more often than the buffer has elements there."""
     rounds = {key(site.node.loop_var): constant_int(site.node.extent) for site in tree.of_type(tirx.For)}
     found = 0
-    for site in tree.of_type(tirx.BufferLoad, tirx.BufferStore):
-        shape = map(constant_int, array_items(type_of(site.node.buffer).shape))
-        for index, extent in zip(array_items(site.node.indices), shape, strict=False):
+    for node in (site.node for site in tree.sites):
+        if (buffer := accessed_by(node)) is None:
+            continue
+        shape = map(constant_int, array_items(type_of(buffer).shape))
+        for index, extent in zip(array_items(node.indices), shape, strict=False):
             most = rounds.get(key(index)) if type(index) is tirx.Var else None
             found += most is not None and extent is not None and most > extent
     return found

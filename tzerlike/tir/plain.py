@@ -29,7 +29,7 @@ _SCOPES = frozenset(("", "global", "local", "shared"))
 
 _SERIAL, _THREAD_BINDING = 0, 4
 
-_ODD_NODES = frozenset(("tirx.AttrStmt", "tirx.AssertStmt", "prim.Shuffle", "tirx.DeclBuffer"))
+_ODD_NODES = frozenset(("tirx.AssertStmt", "prim.Shuffle", "tirx.DeclBuffer"))
 """Statements and expressions that passes make, and hardly anybody writes."""
 
 
@@ -57,6 +57,8 @@ def binds_threads(ir: str) -> bool:
 def _odd(node: dict[str, Any], nodes: list[dict[str, Any]], threads: bool) -> str:
     kind: str = node["type"]
     data: Any = node.get("data")
+    if kind == "tirx.AttrStmt":
+        return f"attribute {_text(data['attr_key'], nodes)}"
     if kind in _ODD_NODES:
         return kind
     if kind == "ir.Op":

@@ -13,7 +13,9 @@ from typing import Any
 
 from tzerlike.core.observation import message_template
 from tzerlike.systems import tvm_api
-from tzerlike.systems.tvm_api import tvm_ffi
+from tzerlike.systems.tvm_api import array_items, tvm_ffi, type_of
+from tzerlike.tir.node import accessed_by
+from tzerlike.tir.scope import constant_int
 from tzerlike.tir.tree import Tree
 
 PRINTER, PARSER, UNEQUAL = "the printer raises", "the parser raises", "another program comes back"
@@ -54,6 +56,20 @@ def views_lie_with_memory(module: Any) -> bool:
     nodes = [site.node for func in functions for site in Tree(func).sites]
     views = [(view.buffer, view.data) for view in nodes if type(view) is tvm_api.tirx.DeclBuffer]
     return all(_scope_of(buffer) == _scope_of(data) for buffer, data in views)
+
+
+def constant_indices_fit(module: Any) -> bool:
+    """Whether no constant index is outside of its buffer: nobody has to keep in text what is undefined."""
+    functions = [func for func in module.functions.values() if isinstance(func, tvm_api.PrimFunc)]
+    nodes = [site.node for func in functions for site in Tree(func).sites]
+    accesses = [(access.indices, buffer) for access in nodes if (buffer := accessed_by(access)) is not None]
+    return all(
+        index is None or extent is None or 0 <= index < extent
+        for indices, buffer in accesses
+        for index, extent in zip(
+            map(constant_int, array_items(indices)), map(constant_int, array_items(type_of(buffer).shape)), strict=False
+        )
+    )
 
 
 def _scope_of(memory: Any) -> str:

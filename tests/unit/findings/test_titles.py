@@ -85,7 +85,7 @@ def test_a_title_has_the_words_of_a_check_before_its_condition(message: str, wor
         (
             "another program comes back",
             "dtype: int<n> becomes\n<root>.body.value.ty.dtype: int32\n<root>.body.value.ty.dtype: ",
-            "TVMScript does not round-trip: dtype int32 becomes nothing",
+            "TVMScript does not round-trip: dtype int32 becomes void",
         ),
         (
             "another program comes back",

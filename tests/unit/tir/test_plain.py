@@ -47,6 +47,7 @@ def test_what_people_write(parts: dict[str, str]) -> None:
         ({"loop": 'T.serial(16, annotations={"a_word": 1})'}, "a_word"),
         ({"before": 'T.evaluate(T.call_extern("int32", "f"))'}, "tirx.call_extern"),
         ({"before": 'C = T.sblock_alloc_buffer((16,), scope="wmma.matrix_a")'}, "memory wmma.matrix_a"),
+        ({"before": 'with T.attr(0, "pragma_scope", "seq"): T.evaluate(0)'}, "attribute pragma_scope"),
         ({"loop": 'T.thread_binding(16, thread="threadIdx.x")'}, "a thread binding"),
     ],
 )

@@ -114,7 +114,7 @@ def _expected(subject: Subject) -> str:
         if difference is not None and difference.name.startswith(GRADIENT_BY):
             if difference.nature == "shape":
                 return f"{value}A gradient has the shape of the input."
-            return f"{value}This is the slope of what NumPy computes, taken to both sides; there is no edge near."
+            return f"{value}This is the central difference of what NumPy computes, which is smooth around this point."
         if subject.case.harness == GRAPH:
             plain = difference is not None and (difference.nature == "inaccurate" or "float" not in difference.dtype)
             model = "NumPy computes the model in float64 without an overflow or an infinity on the way"

@@ -83,6 +83,8 @@ def _odd_in_words(odd: str) -> str:
     """What is unusual about a program, "" where it has no name."""
     if odd.startswith("memory "):
         return f"memory of scope {code(odd.removeprefix('memory '))} in the program"
+    if odd.startswith("attribute "):
+        return f"the attribute {code(odd.removeprefix('attribute '))}"
     if odd == "a thread binding":
         return "loops bound to threads, which this target does not support"
     if " " in odd or not odd:
@@ -119,7 +121,9 @@ def _options(subject: Subject) -> Iterable[str]:
         yield code('exec_mode="compiled"')
     yield from (code(name) for name, _ in config.options if name in text or not text)
     yield from (code(f"disabled_pass={name}") for name in config.disabled_passes)
-    yield from (code(f"{name}={value}") for name, value in target_options(case.target).items() if name == "opt-level")
+    level = target_options(case.target).get("opt-level")
+    if level is not None and ("opt-level" in text or not text):
+        yield code(f"opt-level={level}")
 
 
 def _listed(names: list[str], what: str) -> str:

@@ -69,7 +69,8 @@ def _in_words(seen: Observation) -> str:
         return "TVMScript is not parsed back"
     place, _, change = cause.partition(": ")
     told = [line for line in lines if line.startswith("<root>") and len(line) < _SHORT]
-    values = [line.partition(": ")[2] or "nothing" for line in told]
+    # The dtype of what gives no value is empty.
+    values = [line.partition(": ")[2] or ("void" if place == "dtype" else "nothing") for line in told]
     if len(values) == _BEFORE_AND_AFTER and re.search(r" becomes\b", change):
         change = " becomes ".join(values)
     if field_changed(seen.message)[:1] == ("loop_var",):

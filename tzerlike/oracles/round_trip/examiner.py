@@ -24,7 +24,7 @@ from tzerlike.processes.channel import Channel
 from tzerlike.systems.baseline import baseline_case
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import load_ir
-from tzerlike.tir.roundtrip import UNEQUAL, TextFault, round_trip, views_lie_with_memory
+from tzerlike.tir.roundtrip import UNEQUAL, TextFault, constant_indices_fit, round_trip, views_lie_with_memory
 from tzerlike.tir.typecheck import TypeChecker
 
 _SHARE = 1 / 8
@@ -62,8 +62,8 @@ def reportable(fault: TextFault) -> bool:
 
 
 def examine(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
-    """Print and parse programs in turn, and lay down what is wrong with the outcome of each; nothing, where its types
-    or its views are wrong, or where it is in TileLang's dialect, which its front end alone parses."""
+    """Print and parse programs in turn, and lay down what is wrong with the outcome of each; nothing, where its types,
+    its views or its indices are wrong, or where it is in TileLang's dialect, which its front end alone parses."""
     channel.enter_stage(Stage.TEXT)
     for program in item["programs"]:
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -79,7 +79,8 @@ def _fault_of(program: str) -> TextFault | None:
         return None
     judged = Fact.TILES not in facts_of(program) and TypeChecker().check_module(module) is None
     fault = round_trip(module) if judged else None
-    return fault if fault is None or views_lie_with_memory(module) else None
+    speaks = fault is None or (views_lie_with_memory(module) and constant_indices_fit(module))
+    return fault if speaks else None
 
 
 def wants(made: Made) -> bool:
