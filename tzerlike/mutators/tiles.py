@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from tzerlike.mutators.annotate import annotations_of
 from tzerlike.mutators.protocol import MutationEnv
-from tzerlike.systems.tvm_api import array_items, dump_ir, entry_of, load_ir, module_of, s_tir, tirx
-from tzerlike.tir.node import loop_with, seq
+from tzerlike.systems.tvm_api import array_items, dump_ir, entry_of, load_ir, memory_var_of, module_of, s_tir, tirx
+from tzerlike.tir.node import accessed_by, key, loop_with, seq
 from tzerlike.tir.scope import PARALLEL, SERIAL, UNROLLED
 from tzerlike.tir.tile_checks import tile_operator
 from tzerlike.tir.tile_language import LAUNCH_THREADS, PIPELINE_STAGES, ROOT
@@ -345,8 +345,8 @@ def _touched(stmt: Any) -> set[int]:
     found: set[int] = set()
 
     def note(node: Any) -> None:
-        if type(node) in (tirx.BufferLoad, tirx.BufferStore):
-            found.add(hash(node.buffer.data))
+        if (buffer := accessed_by(node)) is not None:
+            found.add(key(memory_var_of(buffer)))
 
     tirx.stmt_functor.post_order_visit(stmt, note)
     return found
