@@ -137,8 +137,8 @@ def tile_stages(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     annotations = annotations_of(site.node)
     stages = rng.choice((0, 0, 1, 2, 3, 4))
     annotations.pop(PIPELINE_STAGES, None)
-    for key in [key for key in annotations if key.startswith("tl_pipeline")]:
-        del annotations[key]
+    for name in [name for name in annotations if name.startswith("tl_pipeline")]:
+        del annotations[name]
     if stages:
         annotations[PIPELINE_STAGES] = tirx.IntImm("int32", stages)
     kind = UNROLLED if not stages and rng.randrange(2) else SERIAL
