@@ -83,6 +83,14 @@ def test_what_the_caller_does_wrong_is_said_before_tvm_is_started(tmp_path: Path
     (tmp_path / "bundle").mkdir()
     with pytest.raises(api.UserError, match="no oracle 'taste'"):
         api.judge("text", oracles=("taste",), client=never)
+    with pytest.raises(api.UserError, match="'model-form' has no meaning with --harness tir"):
+        api.judge("text", oracles=("model-form",), client=never)
+    for limits in (api.Limits(-1.0), api.Limits(float("nan")), api.Limits(5.0, 1 << 60)):
+        with pytest.raises(api.UserError, match=r"--(timeout|memory-limit): expected from"):
+            api.judge("text", limits=limits, client=never)
+    (tmp_path / "file").touch()
+    with pytest.raises(api.UserError, match=r"--out: cannot make .*file"):
+        api.judge("text", out=tmp_path / "file", client=never)
     with pytest.raises(api.UserError, match="nowhere: not found; name a"):
         api.judge(tmp_path / "nowhere", client=never)
     with pytest.raises(api.UserError, match=r"case\.json"):

@@ -38,6 +38,12 @@ def test_the_nearest_file_says_what_is_not_on_the_command_line(tmp_path: Path) -
     assert map_["ci"] == {"batch": {"jobs": 2}}
 
 
+def test_names_may_be_one_or_a_list(tmp_path: Path) -> None:
+    (tmp_path / "tzerlike.toml").write_text('[fuzz]\nplugin = "mine"\noracles = ["crash", "roundtrip"]\n')
+    given = parsed(defaults_for(cli, tmp_path))
+    assert (given["plugins"], given["oracles"]) == (("mine",), "crash,roundtrip")
+
+
 def test_a_project_that_says_nothing_of_us_is_passed_by(tmp_path: Path) -> None:
     (tmp_path / "tzerlike.toml").write_text("[fuzz]\njobs = 3\n")
     (tmp_path / "a").mkdir()

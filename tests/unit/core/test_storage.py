@@ -52,6 +52,14 @@ def test_a_lock_is_waited_for(tmp_path: Path) -> None:
             pass
 
 
+def test_a_lock_empties_no_file_that_it_is_a_link_to(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / "lock").symlink_to(tmp_path / "mine")
+    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "lock"):
+        pass
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
 def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "inside").touch()

@@ -64,6 +64,17 @@ def test_a_fresh_report_is_the_one_that_was_written(bundle: Path) -> None:
     assert "Where it goes wrong" not in written
 
 
+def test_a_bundle_whose_record_makes_no_sense_has_no_report(bundle: Path) -> None:
+    """Strangers send bundles; what is wrong with one is said in a line."""
+    path = bundle / "observation.json"
+    record = json.loads(path.read_text())
+    record["observation"]["results"]["optimised"]["difference"]["bound"] = "wide"
+    path.write_text(json.dumps(record))
+    with pytest.raises(UserError, match="there is no report of it") as error:
+        report_of(bundle)
+    assert str(bundle) in str(error.value) and "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
