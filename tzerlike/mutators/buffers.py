@@ -15,7 +15,8 @@ from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, t
 from tzerlike.tir import dtypes
 from tzerlike.tir.buffers import like
 from tzerlike.tir.node import key
-from tzerlike.tir.scope import Names, constant_int, names_in
+from tzerlike.tir.reducers.program import block_with
+from tzerlike.tir.scope import PARALLEL, SERIAL, Names, constant_int, names_in
 from tzerlike.tir.tree import Site, Tree, refresh_regions
 
 _Indices = list[Any]
@@ -87,7 +88,8 @@ def buffer_shape(func: Any, rng: Random, env: MutationEnv) -> Any | None:
 
 
 def symbolic_shape(func: Any, rng: Random, env: MutationEnv) -> Any | None:
-    """Turn one constant extent into a symbolic one: in the shapes of parameters and in the loops that have it."""
+    """Turn one constant extent into a symbolic one: in the shapes of parameters, in the loops that have it, and in the
+    axes of blocks that are such a loop."""
     tree = Tree(func)
     params = params_of(func)
     buffers = [p for p in params if tirx.is_buffer_var(p) and _plain(p) and only_accessed(tree, p)]
@@ -107,14 +109,37 @@ def symbolic_shape(func: Any, rng: Random, env: MutationEnv) -> Any | None:
     if not renewed:
         return None
     every = rng.randrange(3) > 0
+    loops = [s.node for s in tree.of_type(tirx.For) if every and int(s.node.kind) in (SERIAL, PARALLEL)]
+    stretched = {key(loop.loop_var) for loop in loops if _has_extent(loop.extent, number)}
 
     def change(site: Site, node: Any) -> Any:
-        if every and site.role == "extent" and constant_int(node) == number and str(type_of(node).dtype) == "int32":
-            above = site.parent
-            return var if above is not None and int(above.node.kind) in (0, 1) else node
+        if site.role == "extent" and site.parent is not None and key(site.parent.node.loop_var) in stretched:
+            return var
+        if type(node) is s_tir.SBlockRealize:
+            return _with_axes_of(node, stretched, number, var)
         return _moved(node, renewed)
 
     return tree.rewrite(change, [renewed.get(key(p), p) for p in params])
+
+
+def _has_extent(node: Any, number: int) -> bool:
+    return constant_int(node) == number and str(type_of(node).dtype) == "int32"
+
+
+def _with_axes_of(realize: Any, loops: set[int], number: int, extent: Any) -> Any:
+    """A block whose axes that are such loops, with `number` iterations, have another extent."""
+    axes, values = array_items(realize.block.iter_vars), array_items(realize.iter_values)
+    changed = False
+    for place, (axis, value) in enumerate(zip(axes, values, strict=True)):
+        if type(value) is tirx.Var and key(value) in loops and _has_extent(axis.dom.extent, number):
+            domain = tvm.ir.Range.from_min_extent(axis.dom.min, extent)
+            axes[place] = tirx.IterVar(domain, axis.var, axis.iter_type, axis.thread_tag)
+            changed = True
+    return (
+        s_tir.SBlockRealize(values, realize.predicate, block_with(realize.block, iter_vars=axes))
+        if changed
+        else realize
+    )
 
 
 def buffer_layout(func: Any, rng: Random, env: MutationEnv) -> Any | None:
