@@ -76,3 +76,18 @@ def test_an_import_of_pytorch_is_named_in_its_words() -> None:
         "TVM imports the model. `torch.export.export` accepts it, and TVM compiles a model of Relax operators" in text
     )
     assert "`tvm.relax.frontend.torch.from_exported_program` raises:" in text and "* frontend:pytorch" in text
+
+
+@pytest.mark.parametrize(
+    ("piece", "title"),
+    [
+        ('R.const("-inf", "float16")', 'TVMScript is not parsed back: R.const("-inf", "float16")'),
+        ("lv3", "TVMScript round trip fails: no such thing"),
+    ],
+)
+def test_what_the_parser_points_at_is_named(piece: str, title: str) -> None:
+    """The cause is what was printed, and the error of the parser a symptom; a mere name says nothing."""
+    line = f" 36 |              lv1 = R.where(lv, {piece}, c)"
+    marks = f"    | {' ' * (line.index(piece) - 6)}{'^' * len(piece)}"
+    message = f"DiagnosticError: error: no such thing\n    |  \n{line}\n{marks}\n"
+    assert headline(_subject(message, MODEL, "relax.ThroughText", stage=Stage.PASSES)) == f"[Bug][Relax] {title}"

@@ -28,11 +28,12 @@ from tzerlike.findings.issue.results import blamed, due_to, slower_in_short, wro
 from tzerlike.findings.issue.subject import Subject
 from tzerlike.findings.issue.titles import TITLE_LENGTH, title
 from tzerlike.graph.importers import importer_named
-from tzerlike.graph.steps import RAISES, WRONG_SHAPE, blames_gradients, in_tvms_words
+from tzerlike.graph.steps import RAISES, READ_BACK, WRONG_SHAPE, blames_gradients, in_tvms_words
 from tzerlike.oracles import account_of, ill_typed
 from tzerlike.oracles.crash import SANITIZER
 from tzerlike.oracles.models import called
 from tzerlike.oracles.protocol import Account
+from tzerlike.oracles.round_trip import marked
 from tzerlike.passes.naming import short_name
 from tzerlike.plugins import harness_named
 from tzerlike.systems import under_test
@@ -86,6 +87,8 @@ def _headline(subject: Subject) -> str:
         if REFUSED_SOURCE in seen.refusal:
             place = "CUDA source"
             text = f"CUDA source does not compile: {first_line(seen.refusal).partition(REFUSED_SOURCE)[2]}"
+        elif (text_of := READ_BACK.get(short_name(seen.pass_name))) and "(" in (piece := marked(seen.refusal)):
+            text = f"{text_of} is not parsed back: {piece}"
         else:
             defined = seen.rejection is not None and seen.rejection.support == "defined"
             text = f"{place} fails: {(defined and never_computed(seen.refusal)) or reason(seen.refusal)}"

@@ -61,7 +61,7 @@ def _in_words(seen: Observation) -> str:
     lines = [line.strip() for line in seen.message.splitlines()[1:]]
     said = next((line.partition("error: ")[2] for line in lines if "error: " in line), "")
     if said:
-        return f"TVMScript is not parsed back: {_marked(seen.message) or _CONDITION.sub('', said)}"
+        return f"TVMScript is not parsed back: {marked(seen.message) or _CONDITION.sub('', said)}"
     cause = seen.message.partition("\n")[0]
     if seen.pass_name.startswith("the printer"):
         return f"TVMScript is not printed: {_CONDITION.sub('', cause)}"
@@ -78,7 +78,7 @@ def _in_words(seen: Observation) -> str:
     return f"TVMScript does not round-trip: {place} {change}".rstrip()
 
 
-def _marked(message: str) -> str:
+def marked(message: str) -> str:
     """The piece of the printed program that the parser points at, if it is short: the cause, where an error is a
     symptom."""
     for line, below in pairwise(message.splitlines()):
