@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,9 +30,12 @@ def definitions_with_constants(text: str) -> dict[str, str]:
     """
     constants: dict[str, Constant] = {}
     found: dict[str, str] = {}
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and (value := _value(node.value, constants)) is not None:
+        value = _value(node.value, constants) if isinstance(node, ast.Assign) else None
+        bound = _bound_by(node)
+        constants = {name: old for name, old in constants.items() if not bound & {name, "*"}}
+        if isinstance(node, ast.Assign) and value is not None:
             constants |= {target.id: value for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -42,6 +46,19 @@ def definitions_with_constants(text: str) -> dict[str, str]:
                 own[use.lineno - 1] = line[: use.col_offset] + put + line[use.end_col_offset :]
             found[node.name] = "\n" * (first - 1) + b"".join(own[first - 1 :]).decode()
     return found
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as Python counts them: a form feed and the like end none."""
+    return re.split(r"(?<=\n)", text)
+
+
+def _bound_by(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a file may give another meaning; "*" for any."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    return names | {one.asname or one.name.partition(".")[0] for one in ast.walk(node) if isinstance(one, ast.alias)}
 
 
 def _value(node: ast.expr, constants: Mapping[str, Constant]) -> Constant | None:

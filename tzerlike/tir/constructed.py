@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any
 
 from tzerlike.systems import tvm_api
@@ -27,10 +28,10 @@ def constructed(module: Any) -> str:
     if not tvm_api.KNOWN_IR:
         return ""
     try:
-        sources = [_Source(bare).of_module(module) for bare in (True, False)]
+        sources = (_Source(bare).of_module(module) for bare in (True, False))
+        return next((source for source in sources if len(source.splitlines()) <= _LINES and _makes(source, module)), "")
     except (_NoSource, RecursionError):
         return ""
-    return next((source for source in sources if len(source.splitlines()) <= _LINES and _makes(source, module)), "")
 
 
 def _makes(source: str, module: Any) -> bool:
@@ -46,8 +47,9 @@ def _makes(source: str, module: Any) -> bool:
 _IMPORTED = (
     *("tvm", "tirx", "s_tir", "tvm_ffi", "I", "T", "R", "np", "ml_dtypes", "pytest", "nvcc", "contextlib", "Module"),
     *("base64", "io", "json", "pathlib", "resource", "signal", "sys", "zlib"),
+    "float",
 )
-"""Names that scripts around such source may have."""
+"""Names that scripts around such source may have, and that it uses itself."""
 
 
 def is_calls(source: str) -> bool:
@@ -74,6 +76,7 @@ class _Source:
         self._bare = bare
         self._lines: list[str] = []
         self._names: dict[int, str] = {}
+        self._taken = set(_IMPORTED)
         self._held: list[Any] = []
 
     def of_module(self, module: Any) -> str:
@@ -111,6 +114,8 @@ class _Source:
         if handle not in self._names:
             self._held.append(node)
             text = self._buffer(node) if hasattr(node.ty, "shape") else self._scalar(node)
+            if len(self._lines) > _LINES:
+                raise _NoSource
             name = self._names[handle] = self._free(str(node.name))
             self._lines.append(f"{name} = {text}")
         return self._names[handle]
@@ -134,9 +139,11 @@ class _Source:
     def _free(self, name: str) -> str:
         """A name of Python's that nothing has yet."""
         plain = re.sub(r"\W", "_", name) or "v"
-        taken = {*self._names.values(), *(line.partition(" = ")[0] for line in self._lines), *_IMPORTED}
-        tries = (plain, *(f"{plain}_{number}" for number in range(1, len(taken) + 2)))
-        return next(one for one in tries if one.isidentifier() and one not in taken)
+        tries = (plain, *(f"{plain}_{number}" for number in range(1, len(self._taken) + 2)))
+        free = (one for one in tries if one.isidentifier() and not iskeyword(one) and one not in self._taken)
+        name = next(free)
+        self._taken.add(name)
+        return name
 
     def _integer(self, node: Any) -> str:
         dtype, value = _dtype(node.ty), int(node.value)
@@ -218,7 +225,15 @@ _WRITTEN: Mapping[str, _Writer] = {
     "Evaluate": _fields("tirx.Evaluate", "value"),
     "IfThenElse": _fields("tirx.IfThenElse", "condition", "then_case", "else_case"),
     "Bind": _fields("tirx.Bind", "var", "value"),
-    "AllocBuffer": _fields("tirx.AllocBuffer", "buffer"),
+    "AllocBuffer": lambda s, node: _call(
+        "tirx.AllocBuffer", [s._of(node.buffer), *_keywords({"annotations": _notes(node.annotations)})]
+    ),
+    "AssertStmt": lambda s, node: _call(
+        "tirx.AssertStmt", [s._of(node.condition), s._of(node.error_kind), s._all(node.message_parts)]
+    ),
+    "Break": _fields("tirx.Break"),
+    "Continue": _fields("tirx.Continue"),
+    "Return": _fields("tirx.Return", "value"),
     "DeclBuffer": lambda s, node: _call("tirx.DeclBuffer", [s._of(node.buffer), f"data={s._of(node.data)}"]),
     "MatchBufferRegion": _fields("s_tir.MatchBufferRegion", "buffer", "source"),
     "BufferStore": lambda s, node: _call(

@@ -54,7 +54,7 @@ def largest_float(dtype: DType) -> float:
     """A large value that `dtype` can hold; constructors refuse larger ones."""
     if dtype.bits == 16:
         return 65504.0 if dtype.base == "float" else 3.3e38
-    return {32: 3.4e38, 64: 1.7e308}.get(dtype.bits, 448.0 if dtype.suffix == "_e4m3fn" else 6.0)
+    return {32: 3.4e38, 64: 1.7e308}.get(dtype.bits, {"_e4m3fn": 448.0, "_e5m2": 57344.0}.get(dtype.suffix, 6.0))
 
 
 def constant(dtype: DType, value: int | float) -> Any:
@@ -62,7 +62,7 @@ def constant(dtype: DType, value: int | float) -> Any:
     if dtype.is_float:
         bound = largest_float(dtype)
         number = float(value)
-        node = tirx.FloatImm(dtype.scalar, number if math.isinf(number) else max(-bound, min(bound, number)))
+        node = tirx.FloatImm(dtype.scalar, max(-bound, min(bound, number)) if math.isfinite(number) else number)
     else:
         node = tirx.IntImm(dtype.scalar, int(value))
     if dtype.scalable:

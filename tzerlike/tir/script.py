@@ -47,6 +47,8 @@ def _definitions(path: Path) -> dict[str, str]:
         raise UserError(f"{path}: {error.strerror}") from error
     except SyntaxError as error:
         raise UserError(f"{path}:{error.lineno}: not Python: {error.msg}") from error
+    except ValueError as error:
+        raise UserError(f"{path}: not a text in UTF-8: {error}") from error
 
 
 def _primitive(found: dict[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,22 @@ def test_lines_keep_their_numbers() -> None:
         assert lines[number].startswith(f"def {name}")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["N = int(input())", "N *= 2", "N: int = 8", "N, M = 8, 8", "if M:\n    N = 8", "from x import N", "import y as N"],
+)
+def test_what_may_be_another_number_by_then_is_no_constant(line: str) -> None:
+    found = definitions_with_constants(f"N = 16\nM = 2\n{line}\ndef f():\n    return N\n")
+    assert found["f"].endswith("return N\n")
+    assert "return N" in definitions_with_constants("N = 16\nfrom x import *\ndef f():\n    return N\n")["f"]
+    assert "return 32" in definitions_with_constants("N = 16\nN = N * 2\ndef f():\n    return N\n")["f"]
+
+
+def test_only_the_end_of_a_line_ends_one() -> None:
+    found = definitions_with_constants('N = 4\nTEXT = "a\u2028b"\n\x0c\ndef f():\n    return N\n')
+    assert found["f"].strip() == "def f():\n    return 4"
+
+
 @pytest.mark.parametrize("value", ["10 ** 9", "1 // 0", "'a' * 10**9", "-'a'", "print(1)", "[1]"])
 def test_what_is_no_constant_is_left_to_whoever_parses(value: str) -> None:
     assert definitions_with_constants(f"N = {value}\ndef f():\n    return N\n")["f"].endswith("return N\n")

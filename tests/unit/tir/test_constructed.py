@@ -59,10 +59,29 @@ def main(A: T.Buffer((8,), "float32"), p: T.handle("float32", "global")):
 """
 
 
+JUMPS = """
+# from tvm.script import tirx as T
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in range(8):
+        if A[i] > T.float32(1):
+            T.continue_loop()
+        assert i < 9, ("ValueError", ["no"])
+        if A[i] < T.float32(0):
+            T.break_loop()
+"""
+
+
+def named(name: str) -> Any:
+    """A program with a buffer whose name is a word of Python's."""
+    buffer = tirx.decl_buffer([8], "int32", name)
+    return tvm.IRModule({"main": tirx.PrimFunc([buffer], tirx.BufferStore(buffer, 1, [0]))})
+
+
 @pytest.mark.parametrize(
     "module",
-    [module_of(COPY), lossy(), module_of(VIEW), module_of(POINTERS)],
-    ids=["blocks", "int16", "a view", "pointers"],
+    [module_of(COPY), lossy(), module_of(VIEW), module_of(POINTERS), module_of(JUMPS), named("in"), named("float")],
+    ids=["blocks", "int16", "a view", "pointers", "jumps", "a keyword", "a function of Python's"],
 )
 def test_calls_make_the_very_program(module: Any) -> None:
     source = constructed(module)
@@ -81,10 +100,7 @@ def test_no_variable_takes_the_name_of_what_is_imported() -> None:
 
 
 def test_what_no_call_makes_has_no_source() -> None:
-    checked = COPY.replace(
-        "            B[v] = ", '            assert v < 9, ("ValueError", ["no"])\n            B[v] = '
-    )
-    assert constructed(module_of(checked)) == ""
+    assert constructed(module_of(COPY.replace('[1, "two"]', '{"one": 1}'))) == ""
 
 
 def test_what_is_too_long_to_read_has_no_source() -> None:

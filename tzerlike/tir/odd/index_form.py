@@ -10,7 +10,7 @@ from typing import Any
 
 from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, s_tir, structural_walk, tirx, tvm, type_of
-from tzerlike.tir.node import dtype_of, key, variables_in
+from tzerlike.tir.node import dtype_of, is_choice, key, variables_in
 from tzerlike.tir.tree import ARITHMETIC, COMPARISON, LOGIC, Kind, Site
 
 _ARITHMETIC = frozenset((*ARITHMETIC, *COMPARISON, *LOGIC, tirx.Not, tirx.Select, tirx.Let, tirx.IntImm, tirx.Var))
@@ -49,14 +49,14 @@ def strange_extents(buffer: Any) -> bool:
     parts: list[Any] = []
     for extent in array_items(type_of(buffer).shape):
         structural_walk(extent, (tvm.ir.Expr, parts.append))
-    return not all(_is_usual(part, _ARITHMETIC) for part in parts)
+    return not all(type(part) is tvm.ir.Op or _is_usual(part, _ARITHMETIC) for part in parts)
 
 
 def _is_usual(node: Any, kinds: frozenset[type]) -> bool:
     kind = type(node)
     if kind is tirx.Cast:
         return _is_signed(dtype_of(node)) and _is_whole(dtype_of(node.value))
-    return kind in kinds or (kind is tvm.ir.Call and str(getattr(node.op, "name", "")) == "tirx.if_then_else")
+    return kind in kinds or is_choice(node)
 
 
 def _is_signed(text: str) -> bool:

@@ -144,7 +144,8 @@ def _sequence(program: Program, site: Site) -> Odds:
     if jump < len(stmts) - 1:
         yield NEVER, partial(seq, stmts[: jump + 1])
     for place, stmt in enumerate(stmts):
-        if any(may_meet(earlier, stmt) for earlier in stmts[:place]) and key(stmt.buffer) not in program.given:
+        own = type(stmt) is tirx.BufferStore and key(stmt.buffer) not in program.given
+        if own and any(may_meet(earlier, stmt) for earlier in stmts[:place]):
             yield MEETING, partial(seq, [*stmts[:place], *stmts[place + 1 :]])
         if type(stmt) is tirx.Bind and _is_beside_blocks(program, site):
             yield "a name outside of blocks", partial(_substituted, stmts, place)

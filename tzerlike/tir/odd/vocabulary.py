@@ -160,7 +160,7 @@ def _of_block(block: Any, name: str) -> Iterator[str]:
     for region in (*array_items(block.reads), *array_items(block.writes)):
         for extent in array_items(region.region):
             structural_walk(extent, (tvm.ir.Expr, found.append))
-    yield from (f"{_class(expr)} for a region" for expr in found)
+    yield from (f"{_class(expr)} for a region" for expr in found if type(expr) is not tvm.ir.Op)
 
 
 def _of_expression(site: Site) -> Iterator[str]:

@@ -101,14 +101,21 @@ def simpler_expressions(tree: Tree) -> Iterator[Make]:
     """
     sites = [site for site in tree.expressions() if not is_constant(site.node) and site.dtype]
     sites.sort(key=lambda site: -site.size)
+    made: dict[int, tuple[list[Any], list[Any]]] = {}
+
+    def parts(site: Site) -> tuple[list[Any], list[Any]]:
+        if site.number not in made:
+            made[site.number] = _parts(tree, site)
+        return made[site.number]
+
     for alike in _repeated(sites):
-        for node in (*_constants(alike[0]), *_parts(tree, alike[0])[0]):
+        for node in (*_constants(alike[0]), *parts(alike[0])[0]):
             yield partial(tree.replace_all, [(site, node) for site in alike])
     for site in sites:
-        for node in (*_constants(site), *_parts(tree, site)[0]):
+        for node in (*_constants(site), *parts(site)[0]):
             yield partial(tree.replace, site, node)
     for site in sites:
-        for node in _parts(tree, site)[1]:
+        for node in parts(site)[1]:
             yield partial(tree.replace, site, node)
 
 
@@ -144,7 +151,8 @@ def folded(tree: Tree) -> Iterator[Make]:
 def _of_numbers(by: Callable[[int, int], int], node: Any) -> Any:
     if type(node.a) is not tirx.IntImm or type(node.b) is not tirx.IntImm:
         return node
-    return tirx.IntImm(dtype_of(node), by(int(node.a.value), int(node.b.value)))
+    made = number(dtype_of(node), by(int(node.a.value), int(node.b.value)))
+    return node if made is None else made
 
 
 def _repeated(sites: list[Site]) -> Iterator[list[Site]]:

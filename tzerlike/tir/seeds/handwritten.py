@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tzerlike.core.errors import TzerlikeError
+from tzerlike.tir.constants import lines_of
 from tzerlike.tir.seeds.generate import Recipe
 
 
@@ -44,7 +45,7 @@ def definitions(text: str) -> dict[str, str]:
 
     Raises SyntaxError when the text is not Python.
     """
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     found: dict[str, str] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

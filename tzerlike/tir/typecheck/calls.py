@@ -128,7 +128,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "prim.likely": _like_result(1),
     "tirx.ignore_loop_partition": _like_result(1),
     "tirx.tvm_thread_invariant": _like_result(1),
-    # op.py and op.cc: binary functions promote their operands to one type
+    # op.py and op.cc: a call of the type of the first operand, and code generation takes operands of one type
     **{f"tirx.{name}": _like_result(2) for name in ("pow", "atan2", "hypot", "copysign", "nextafter", "fmod")},
     "tirx.fma": _like_result(3),
     "tirx.ldexp": _scaled,

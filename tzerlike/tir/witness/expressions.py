@@ -196,10 +196,8 @@ class Expressions:
             return self.lane(args[0], lane)
         if name == "tirx.reinterpret":
             source, target = scalar_of(args[0].dtype), scalar_of(node.dtype)
-            if (
-                args[0].dtype.bits * args[0].dtype.lanes != node.dtype.bits * node.dtype.lanes
-                or source.c == target.c == "uint8_t"
-            ):
+            same = (args[0].dtype.bits, args[0].dtype.lanes) == (node.dtype.bits, node.dtype.lanes)
+            if not same or source.c == target.c == "uint8_t":
                 raise NotCovered("reinterpret to another width")
             return f"of_bits_{target.stem}(bits_{source.stem}({self.lane(args[0], lane)}))"
         if name in ("tirx.vectorlow", "tirx.vectorhigh"):

@@ -177,6 +177,8 @@ class Statements(Expressions):
             else:
                 one = self.text.value("wide", "1")
                 self._loop([var], "0", self.whole(node.at("value")), one, node.at("body"), ordered=False, serial=False)
+                # Another launch after this one may be of the same variable.
+                del self.text.variables[var.place]
         elif key.removeprefix("tirx.").startswith(_HINTS):
             self.write(node.at("body"))
         else:
