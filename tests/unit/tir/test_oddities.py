@@ -50,6 +50,7 @@ def test_other_than_arithmetic_on_indices_is_odd_where_a_program_says_how_far_it
         block(value="T.min(i + 1, 15)"),
         bare("for i in range(A[n], A[n + 1]):\n    B[i] = A[i]"),
         bare("C = T.alloc_buffer((n % 2 + 4, T.max(n, 3)), 'int32')\nB[n] = C[n, 0]"),
+        bare("for i in range(T.if_then_else(n > 3, 4, 8)):\n    B[i] = A[i]"),
         bare("for i in range(T.shift_left(n, 1)):\n    B[i] = A[i]"),
         bare("B[A[n] ^ 3] = A[T.Cast('int32', T.floor(T.Cast('float32', n) * T.float32(0.5)))]"),
     ],
