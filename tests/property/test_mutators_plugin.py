@@ -115,7 +115,7 @@ def test_two_plugins_of_one_name_are_both_named(install: Install, project: dict[
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import nothing_like_this", "'sample' of tzerlike-sample .* does not load: No module"),
+        ("import nothing_like_this", "'sample' of tzerlike-sample .* does not load: ModuleNotFoundError: No module"),
         ("plugin = 3", "is a int, not a Plugin"),
         (
             "from tzerlike.plugins import Plugin\nplugin = Plugin(mutators={'constants': object})",

@@ -137,13 +137,13 @@ def main() -> None:
         sys.exit(70)
     except MemoryError:
         _out_of_memory()
-    except Exception:  # noqa: BLE001 - whatever else escapes is a fault of ours, and ends with its status
-        traceback.print_exc()
-        click.echo("tzerlike: internal error, please report it", err=True)
-        sys.exit(70)
     except (KeyboardInterrupt, click.Abort) as interruption:
         signals.end_at_once()
         click.echo("tzerlike: interrupted", err=True)
         sys.exit(signals.status_of(interruption))
+    except Exception:  # noqa: BLE001 - whatever else escapes is a fault of ours, and ends with its status
+        traceback.print_exc()
+        click.echo("tzerlike: internal error, please report it", err=True)
+        sys.exit(70)
     finally:
         signals.end_at_once()

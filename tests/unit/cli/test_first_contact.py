@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,3 +140,11 @@ def test_coverage_by_pass_calls_none_never_reached_that_was_tried(
     places = Places((), functions, unknown, np.arange(2, dtype=np.int32), np.zeros(2, np.int32))
     _print_rows(BlockTally(places, np.zeros(2, np.bool_)), "pass", "", _tried(directory))
     assert capsys.readouterr().out.splitlines()[-1] == "1 pass never reached: tirx.Never"
+
+
+def test_a_fault_of_ours_has_a_status_of_its_own() -> None:
+    """Status 1 says that something was found."""
+    code = "from tzerlike.cli import main; main.cli.main = lambda **_: 1 // 0; main.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert "ZeroDivisionError" in done.stderr and done.stderr.endswith("tzerlike: internal error, please report it\n")
