@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from tzerlike.core.case import Case
 from tzerlike.core.finding import Finding
-from tzerlike.core.observation import Stage
+from tzerlike.core.observation import Exit, Stage
 from tzerlike.core.refused import failed_check
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.issue.pytest_file import TEST_FILE
@@ -88,23 +88,39 @@ def _error_shown(finding: Finding) -> str:
     return finding.observation.message if raised else ""
 
 
-_AT_A_LOSS = ("NotImplementedError:", "AttributeError:", "NameError:", "ImportError:", "SyntaxError:")
+_COMPARED = ("AssertionError:", "BrokenKernel:", "SystemExit:")
+"""What a script raises that has looked at what is computed."""
+
+_AT_A_LOSS = (
+    *("NotImplementedError:", "AttributeError:", "NameError:", "UnboundLocalError:", "KeyError:", "RecursionError:"),
+    *("ImportError:", "SyntaxError:"),
+)
 """What a script raises that meets what it does not know, such as a kernel that its emulator cannot run."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a script came to, and the message of the exception that it ended with, "" where it died."""
+    """What a script came to, and the message of the exception that it ended with, "" where it died; `spent` where it
+    died because it took all of its time or memory."""
 
     passes: bool = False
     raised: str = ""
+    spent: bool = False
 
     def fails_of(self, finding: Finding) -> bool:
-        """Whether it fails as the finding has it fail: of that exception, but for what depends on the program; of wrong
-        code, of whatever does not say that the script itself is at a loss."""
+        """Whether it fails as the finding has it fail: of that exception, but for what depends on the program; where
+        something is computed or timed, of what says that it is wrong; of other wrong code, of whatever does not say
+        that the script itself is at a loss."""
+        if self.passes:
+            return False
         if message := _error_shown(finding):
-            return not self.passes and failed_check(self.raised) == failed_check(message)
-        return not (self.passes or (finding.kind == "wrong-code" and self.raised.startswith(_AT_A_LOSS)))
+            return failed_check(self.raised) == failed_check(message)
+        if finding.kind not in ("wrong-code", "slow-code"):
+            return True
+        results = finding.observation.results
+        if finding.kind == "slow-code" or (results and results.blame and results.blamed.difference):
+            return self.raised.startswith(_COMPARED) if self.raised else not self.spent
+        return not self.raised.startswith(_AT_A_LOSS)
 
 
 @contextmanager
@@ -118,8 +134,9 @@ def _beside_files(executor: ForkExecutor, case: Case, archive: bytes) -> Iterato
         def tried(text: str, layout: int) -> _Outcome:
             path.write_text(text)
             item = {"path": str(path), "layout": layout}
-            records, _ = executor.call(_JOB, item, executor.limits.relaxed(3))
-            return _Outcome(**records[0]) if records else _Outcome()
+            records, death = executor.call(_JOB, item, executor.limits.relaxed(3))
+            spent = death is not None and death.exit in (Exit.TIMEOUT, Exit.OOM)
+            return _Outcome(**records[0]) if records else _Outcome(spent=spent)
 
         yield tried
 

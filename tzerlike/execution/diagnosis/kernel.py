@@ -17,7 +17,7 @@ from tzerlike.tir.tree import Tree
 
 def kernel_turns(trail: PassTrail) -> Sequence[Turn]:
     """The turns up to what is judged of a kernel: what comes later is not known as one function."""
-    end = trail.names.index(JUDGED_BEFORE) if JUDGED_BEFORE in trail.names else len(trail.names)
+    end = max((place for place, name in enumerate(trail.names) if name == JUDGED_BEFORE), default=len(trail.names))
     return [turn for turn in trail.turns if turn.index < end]
 
 

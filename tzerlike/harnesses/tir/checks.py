@@ -24,7 +24,8 @@ _INLINE = 400
 
 _TAKEN = (
     "np", "tvm", "tirx", "s_tir", "mod", "func", "target", "expected", "Module", "DATA", "ml_dtypes", "T", "I",
-    "lowered",
+    "lowered", "pathlib", "tvm_ffi", "contextlib", "signal", "abs", "float", "told", "Kernel", "time", "seconds",
+    "samples", "first", "second", "default", "without",
 )  # fmt: skip
 
 _GUARDED = """\
@@ -34,7 +35,7 @@ for i, name, elements, zones in buffers:
     expected, bound = ARCHIVE[f"expected{i}"], ARCHIVE[f"bound{i}"]
     got = elements.astype(expected.dtype)
     if expected.dtype.kind == "f":
-        assert (abs(got - expected) <= bound).all(), name
+        assert ((abs(got - expected) <= bound) | (bound == np.inf)).all(), name
     else:
         np.testing.assert_array_equal(got[bound == 0], expected[bound == 0], name)
     assert all((zone == 0xA5).all() for zone in zones), f"something was written around {name}"

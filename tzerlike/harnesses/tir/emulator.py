@@ -53,6 +53,9 @@ class Kernel:
                 arrays.append((hash(parameter), argument))
                 self.cells.update({(None, hash(parameter), i): x for i, x in enumerate(argument.reshape(-1))})
                 env.update(zip(map(hash, parameter.ty.shape), map(np.int64, argument.shape), strict=True))
+                sizes = (np.prod(argument.shape[i + 1 :], dtype=np.int64) for i in range(argument.ndim))
+                env.update(zip(map(hash, parameter.ty.strides), sizes, strict=False))
+                env[hash(parameter.ty.elem_offset)] = np.int64(0)
             else:
                 env[hash(parameter)] = np.dtype(str(parameter.ty.dtype)).type(argument)
         with np.errstate(all="ignore"):
@@ -83,6 +86,8 @@ class Kernel:
         extents: dict[str, int] = {}
         for launch in _launches(node):
             count = int(self.value(launch.value, env))
+            if not str(launch.node.thread_tag).startswith(("blockIdx", "threadIdx")):
+                raise NotImplementedError(str(launch.node.thread_tag))
             if extents.setdefault(str(launch.node.thread_tag), count) != count:
                 raise NotImplementedError("several kernels in one")
         names = sorted(extents, key=lambda name: name.startswith("threadIdx"))
@@ -143,6 +148,8 @@ class Kernel:
                 raise NotImplementedError("a view of another dtype")
             self.alias[hash(node.buffer)] = self.alias.get(hash(owner), owner)
         elif kind == "Evaluate" and getattr(node.value, "op", None) and node.value.op.name == "tirx.tvm_storage_sync":
+            if node.value.args[0].value == "warp":
+                raise NotImplementedError("a barrier of a warp")
             yield
         elif kind == "Evaluate":
             self.value(node.value, env)
@@ -176,8 +183,8 @@ class Kernel:
         """Whose memory, which buffer, and which element, for each lane of an access."""
         owner = self.alias.get(hash(buffer), buffer)
         scope = str(owner.ty.storage_scope)
-        if scope.startswith(("warp", "wmma", "m16n8k")):
-            raise NotImplementedError(f"{scope} memory")
+        if scope.startswith(("warp", "wmma", "m16n8k")) or "x" in str(owner.ty.dtype):
+            raise NotImplementedError(f"{scope} memory of {owner.ty.dtype}")
         block, thread = env["thread"] or (None, None)
         whose = {"global": None, "local": (block, thread)}.get(scope, block)
         shape = [int(self.value(extent, env)) for extent in buffer.ty.shape]

@@ -19,7 +19,7 @@ def nvrtc_log(source: str, arch: str) -> str | None:
     toolkits = [glob.glob("/usr/local/cuda"), *(glob.glob(f"{path}/nvidia/cu*") for path in sys.path)]
     for homes in toolkits:
         libraries = sorted(library for home in homes for library in glob.glob(f"{home}/lib*/libnvrtc.so*"))
-        if libraries:
+        if libraries and any(glob.glob(f"{home}/include/cuda_fp16.h") for home in homes):
             break
     else:
         return None

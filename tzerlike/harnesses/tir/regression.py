@@ -62,6 +62,8 @@ try:
 """
 
 _OFFERED = """\
+if shutil.which("nvcc") is None:
+    pytest.skip("there is no nvcc here")
 with target:
     for device in executable.mod.imports:
         nvcc.compile_cuda(device.inspect_source(), target_format="cubin", compiler="nvcc")
@@ -174,7 +176,7 @@ def _emulated(finding: Finding, parameters: Sequence[Parameter], archive: bytes)
 def _offered(target: str) -> Run:
     """Hands the source to the compiler that refused it; another one may take it."""
     if refusing_compiler() is CudaCompiler.NVCC:
-        return Run(_OFFERED, imports=("from tvm.support import nvcc",), cured=_OFFERED)
+        return Run(_OFFERED, imports=("import shutil", "import pytest", "from tvm.support import nvcc"), cured=_OFFERED)
     imports, helpers = nvrtc_source()
     offered = _WITH_NVRTC.format(arch=python_source(arch_of_target(target)))
     return Run(offered, helpers, (*imports, "import pytest"), cured=offered)

@@ -10,13 +10,14 @@ from itertools import takewhile
 
 from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.effort import Check
+from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
 from tzerlike.core.shrink import Task, search
 from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression import applied_statements, build_statements, pieces_of, stand_in
-from tzerlike.passes.catalog import constructor_source, steps_of
+from tzerlike.passes.catalog import constructor_source, instantiate, steps_of
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.forked import in_child
@@ -69,8 +70,10 @@ def applied_test(finding: Finding, script: str) -> Regression:
     if offence.check != Check.IMMUTABILITY:
         return Regression()
     name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
-    own = (spec for spec in finding.case.passes if spec.name == offence.pass_name)
-    call = constructor_source(next(own, PassSpec(offence.pass_name))) + "(Module)\n"
+    spec = _as_run(finding.case, offence.pass_name)
+    if spec is None:
+        return Regression()
+    call = constructor_source(spec) + "(Module)\n"
     imports = [*(line for word, line in _IMPORTS.items() if f"{word}." in _HASHED + call), *program.imports]
     steps = (_HASHED + call, call + _HASHED)
     texts = (pytest_file(name, [program.inside, one + UNCHANGED], imports, [program.outside]) for one in steps)
@@ -81,7 +84,10 @@ def stepwise_test(finding: Finding, script: str) -> Regression:
     """Return the test of a pass that changes its input, called on what the passes of the case make of the program."""
     (offence,) = finding.observation.offences
     program, (head, made) = pieces_of(script), applied_statements(finding.case)
-    call, hashed = f"{constructor_source(PassSpec(offence.pass_name))}(mod)", _HASHED.strip().replace("Module", "mod")
+    spec = _as_run(finding.case, offence.pass_name)
+    if spec is None:
+        return Regression()
+    call, hashed = f"{constructor_source(spec)}(mod)", _HASHED.strip().replace("Module", "mod")
     name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
 
     def written(*last: str) -> str:
@@ -101,11 +107,12 @@ def fewest_steps(finding: Finding) -> Case | None:
         return None
     name, lowering = offence.pass_name, default_pipeline(case.target).passes
     start = replace(case, passes=tuple(takewhile(lambda spec: spec.name != name, lowering)))
-    if start.passes == lowering:
+    suspect = _as_run(case, name)
+    if start.passes == lowering or suspect is None:
         return None
 
     def work() -> str | None:
-        shows = partial(_changes_input, name)
+        shows = partial(_changes_input, suspect)
         task = Task([fewer_passes], lambda one: (len(one.passes), one.id), lambda one: one.id, shows)
         return json.dumps(search(start, task).value.to_json()) if shows(start) else None
 
@@ -113,9 +120,20 @@ def fewest_steps(finding: Finding) -> Case | None:
     return None if answer is None else Case.from_json(json.loads(answer))
 
 
-def _changes_input(name: str, case: Case) -> bool:
+def _as_run(case: Case, name: str) -> PassSpec | None:
+    """The pass of a name with the arguments that it has when a case is compiled; None where that cannot be said."""
+    passes = (*case.passes, *default_pipeline(case.target, case.config).passes)
+    spec = next((spec for spec in passes if spec.name == name), PassSpec(name))
+    try:
+        instantiate(spec)
+    except UserError:
+        return None
+    return spec
+
+
+def _changes_input(spec: PassSpec, case: Case) -> bool:
     """Whether a pass changes what the passes of a case make of its program."""
-    ((_, suspect),) = steps_of([PassSpec(name)])
+    ((_, suspect),) = steps_of([spec])
     try:
         made = Compilation(case.target, case.config, steps_of(case.passes)).lower(load(case.ir))
         hashed = tvm_ffi.structural_hash(made)
