@@ -235,6 +235,26 @@ def test_a_script_that_shows_nothing_or_something_else_gives_way_to_a_replay(end
     assert script == (LIMITED + end if shows else replaying(finding.title))
 
 
+@pytest.mark.parametrize(
+    ("end", "shows"),
+    [
+        ("assert 2 == 1", True),
+        ("class BrokenKernel(Exception): pass\nraise BrokenKernel('a race')", True),
+        ("import os; os.abort()", True),
+        ("{}['stride']", False),
+        ("raise NotImplementedError('warps')", False),
+        ("while True: pass", False),
+    ],
+)
+def test_a_wrong_value_is_shown_by_a_comparison(end: str, shows: bool) -> None:
+    """What is at a loss, or takes all of its time, does not get there."""
+    wrong = Ran(Ending.DIFFERS, "", Difference(0, "A", "int32", (0,), "1", "0", "2", 1, 1, "value"))
+    seen = Observation(Exit.OK, Stage.DONE, results=Results("defined", optimised=wrong))
+    finding = Finding("wrong-code", ("optimised", "value"), Case("P"), seen)
+    with served(Lane.prepare(0, NoCoverage(), jobs=proof.JOBS), Limits(0.3)) as executor:
+        assert proof.shown_by(executor, finding, [f"{end}\n"])[1] is shows
+
+
 def test_a_test_is_tried_where_there_is_no_pytest(tmp_path: Path) -> None:
     """As in an environment that has the wheel and no more."""
     program = """if True:
