@@ -157,13 +157,14 @@ def _asked(role: str, path: Path, times: int, client: Client) -> Sequence[Mappin
 
 def _all_well(bundle: Bundle | OtherBundle, answer: Mapping[str, Any]) -> bool:
     """Whether nothing is wrong in a run: it has an end of the compiler's own, and computed what it is compared by."""
-    if answer["findings"] or "word" in answer:
-        return not answer["findings"]
+    if answer["findings"]:
+        return False
+    if "word" in answer:
+        return True
     seen = answer["observation"]
-    compared = bundle.kind in ("wrong-code", "slow-code") and seen["exit"] == Exit.OK.value and seen["results"]
-    return seen["exit"] in (Exit.OK.value, Exit.REJECTED.value) and not (
-        compared and not Results.from_json(seen["results"]).defined
-    )
+    if seen["exit"] == Exit.OK.value and seen["results"] and bundle.kind in ("wrong-code", "slow-code"):
+        return Results.from_json(seen["results"]).defined
+    return seen["exit"] in (Exit.OK.value, Exit.REJECTED.value)
 
 
 def oracles_of(bundle: Bundle) -> list[str]:
