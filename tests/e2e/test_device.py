@@ -5,9 +5,11 @@ Without a GPU the processor stands in for it: everything but CUDA itself is the 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.e2e.conftest import ROOT
@@ -15,7 +17,7 @@ from tests.e2e.test_cuda_lowered import PROGRAM
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.limits import Limits
-from tzerlike.core.results import Ending, Results
+from tzerlike.core.results import OVER_TIME, Ending, Results
 from tzerlike.core.targets import target_text
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.compare.results import interpret_seeded
@@ -50,7 +52,13 @@ def case_of(text: str, target: str = "llvm") -> Case:
 
 
 def judged(
-    device: Device, ran: str, meant: str, directory: Path, target: str = "llvm", effort: Effort = RESULTS
+    device: Device,
+    ran: str,
+    meant: str,
+    directory: Path,
+    target: str = "llvm",
+    effort: Effort = RESULTS,
+    limits: Limits = LIMITS,
 ) -> Results:
     """What comes of running one program where another one is meant."""
     case, other = case_of(ran, target), case_of(meant, target)
@@ -58,7 +66,7 @@ def judged(
     assert results.defined
     archive = directory / "inputs.npz"
     archive.write_bytes(evidence_for(other, results).archive)
-    return device.judged(case, results, archive, effort, LIMITS)
+    return device.judged(case, results, archive, effort, limits)
 
 
 @pytest.fixture
@@ -90,20 +98,31 @@ def test_a_wrong_program_differs_and_says_where(stand_in: Device, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("program", "ending"),
+    ("program", "ending", "message"),
     [
-        pytest.param(IN_VAIN, Ending.DIED, id="runs without end", marks=pytest.mark.long),
-        pytest.param(ASTRAY, Ending.DIED, id="takes its process with it"),
-        pytest.param(AT_ODDS, Ending.RAISED, id="raises", marks=pytest.mark.long),
+        pytest.param(IN_VAIN, Ending.DIED, OVER_TIME, id="runs without end", marks=pytest.mark.long),
+        pytest.param(ASTRAY, Ending.DIED, "SIGSEGV in ", id="takes its process with it"),
+        pytest.param(AT_ODDS, Ending.RAISED, "RuntimeError: never", id="raises", marks=pytest.mark.long),
     ],
 )
 def test_what_goes_wrong_costs_its_process_alone(
-    stand_in: Device, tmp_path: Path, program: str, ending: Ending
+    stand_in: Device, tmp_path: Path, program: str, ending: Ending, message: str
 ) -> None:
     results = judged(stand_in, program, ADD, tmp_path)
     assert (results.optimised.ending, results.blame) == (ending, "optimised")
+    assert results.optimised.message.startswith(message)
     assert judged(stand_in, ADD, ADD, tmp_path).optimised.ending is Ending.AGREES
     assert stand_in.starts == 2
+
+
+def test_a_process_that_the_system_kills_says_nothing_of_its_case(stand_in: Device, tmp_path: Path) -> None:
+    assert not stand_in.fault()
+    (server,) = psutil.Process().children()
+    killing = threading.Timer(1.0, server.kill)
+    killing.start()
+    results = judged(stand_in, IN_VAIN, ADD, tmp_path, limits=Limits(seconds=60))
+    killing.join()
+    assert results.optimised.ending is Ending.NOT_RUN
 
 
 def test_memory_that_the_machine_refuses_is_no_wrong_code(stand_in: Device, tmp_path: Path) -> None:
@@ -171,6 +190,12 @@ KERNELS = {
 def test_kernels_agree_on_the_gpu(gpu: Device, tmp_path: Path, file: str, name: str) -> None:
     text = definitions((ROOT / "seeds" / file).read_text(encoding="utf-8"))[name]
     assert judged(gpu, text, text, tmp_path, target_text("cuda")).optimised.ending is Ending.AGREES
+
+
+@pytest.mark.gpu
+def test_a_host_that_would_use_memory_of_the_gpu_is_not_run(gpu: Device, tmp_path: Path) -> None:
+    assert judged(gpu, ADD, ADD, tmp_path, target_text("cuda")).optimised.ending is Ending.NOT_RUN
+    assert gpu.starts == 1
 
 
 BARRIER = '            T.evaluate(T.tvm_storage_sync("shared"))\n'

@@ -18,7 +18,7 @@ from tzerlike.execution.cuda.lowered import with_memory_inside
 from tzerlike.harnesses.tir.emulator import Kernel
 from tzerlike.systems.tvm_api import parse_script, tirx
 from tzerlike.tir.interpreter import Judgement, interpret, prepare
-from tzerlike.tir.thread_memory import keeps_to_its_threads, launches_threads
+from tzerlike.tir.thread_memory import keeps_to_its_threads, launches_threads, uses_memory_on_the_host
 
 ROOM = 64 << 20
 """Bytes for a child beyond what it maps: too few for an arena or a stack of the system for each thread."""
@@ -296,3 +296,27 @@ def test_memory_of_a_launch_is_not_that_of_the_next(outside: bool) -> None:
     places = (allocation, "pass") if outside else ("T.evaluate(0)", allocation)
     func = parse_script(CARRIED.format(outside=places[0], inside=places[1]))
     assert keeps_to_its_threads(func) is not outside
+
+
+FILLS = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "float32")):
+    S = T.alloc_buffer((1,), "int32", scope="local")
+    S[0] = 1
+    for i in {loop}:
+        A[i] = T.float32(1)
+    {behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "behind", "used"),
+    [
+        ('T.thread_binding(8, thread="threadIdx.x")', "T.evaluate(S[0])", False),
+        ('T.thread_binding(8, thread="threadIdx.x")', "T.evaluate(A[0])", True),
+        ("range(8)", "T.evaluate(0)", True),
+        ("T.parallel(8)", "T.evaluate(0)", True),
+    ],
+)
+def test_the_host_reaches_its_own_memory_alone(loop: str, behind: str, used: bool) -> None:
+    assert uses_memory_on_the_host(parse_script(FILLS.format(loop=loop, behind=behind))) is used

@@ -38,6 +38,9 @@ IMPORT_OF: Final = "import of "
 GRADIENT_BY: Final = "gradient by "
 """What stands before the input that a result which is wrong is the gradient by."""
 
+OVER_TIME: Final = "over the time limit"
+"""The message of a build that ran until it was stopped."""
+
 
 class Ending(StrEnum):
     """What a build of a program came to, compared with the interpreter."""

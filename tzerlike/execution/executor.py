@@ -23,7 +23,7 @@ from tzerlike.core.effort import COMPILE_ONLY, THOROUGH_STEPS, Check, Effort
 from tzerlike.core.errors import Fault, contained
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Exit, Frame, Observation, Stage
-from tzerlike.core.results import Ending, Results
+from tzerlike.core.results import OVER_TIME, Ending, Results
 from tzerlike.coverage import CodeFrame, Indices, SignalDeath, describe, describe_death, in_common
 from tzerlike.execution.compare.evidence import evidence_for
 from tzerlike.execution.cuda.device import Devices
@@ -590,7 +590,7 @@ def _is_kill(status: int, timed_out: bool) -> bool:
 
 def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:
     if timed_out or number == signal.SIGPROF:
-        return Exit.TIMEOUT, "over the time limit"
+        return Exit.TIMEOUT, OVER_TIME
     if "bad_alloc" in stderr or "out of memory" in stderr.lower():
         return Exit.OOM, "over the memory limit"
     if number == signal.SIGSYS:

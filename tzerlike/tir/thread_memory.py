@@ -16,6 +16,9 @@ from tzerlike.systems.tvm_api import array_items, is_buffer, s_tir, structural_w
 from tzerlike.tir.node import accessed_by, key
 from tzerlike.tir.tree import Site, Tree
 
+_LAUNCHED = ("blockIdx", "threadIdx")
+"""How the names of the threads begin that a device starts; virtual ones are loops by then."""
+
 
 def keeps_to_its_threads(func: Any) -> bool:
     """Whether every buffer of a block is used under the same blocks, and every one of a thread under the same threads,
@@ -51,6 +54,21 @@ def launches_threads(func: Any) -> bool:
     return any(found)
 
 
+def uses_memory_on_the_host(func: Any) -> bool:
+    """Whether a function loads or stores global memory outside of every launch of threads.
+
+    On a GPU that memory is the device's, where the host cannot reach it. VerifyMemory (src/tirx/analysis) is to refuse
+    such functions, but in the pipelines of 0.27 it runs behind FlattenBuffer and overlooks them.
+    """
+    for site in Tree(func).sites:
+        buffer = accessed_by(site.node)
+        if buffer is None or not is_buffer(buffer) or str(type_of(buffer).storage_scope) != "global":
+            continue
+        if not any(tag_of(above.node).startswith(_LAUNCHED) for above in site.ancestors()):
+            return True
+    return False
+
+
 def _home(site: Site, memory: str) -> tuple[int, ...]:
     """The sites above that say whose memory an access is to: of a thread, or of a block of one launch.
 
@@ -58,7 +76,7 @@ def _home(site: Site, memory: str) -> tuple[int, ...]:
     """
     if not memory.startswith("shared"):
         return _launches(site, ("blockIdx", "threadIdx", "vthread"))
-    return *_launches(site, ("blockIdx",)), *_launches(site, ("blockIdx", "threadIdx"))[-1:]
+    return *_launches(site, ("blockIdx",)), *_launches(site, _LAUNCHED)[-1:]
 
 
 def _allocated_by(node: Any) -> Sequence[Any]:
@@ -70,7 +88,7 @@ def _allocated_by(node: Any) -> Sequence[Any]:
 def _rounds_of_the_host(site: Site) -> set[int]:
     """The loops around a launch, each round of which launches anew."""
     above = list(site.ancestors())
-    launches = [place for place, one in enumerate(above) if tag_of(one.node).startswith(("blockIdx", "threadIdx"))]
+    launches = [place for place, one in enumerate(above) if tag_of(one.node).startswith(_LAUNCHED)]
     outside = above[launches[-1] + 1 :] if launches else []
     return {one.number for one in outside if type(one.node) in (tirx.For, tirx.While)}
 

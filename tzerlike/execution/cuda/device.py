@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import select
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from tzerlike.core.case import Case
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.errors import Fault
 from tzerlike.core.limits import Limits
-from tzerlike.core.results import Ending, Ran, Results
+from tzerlike.core.results import OVER_TIME, Ending, Ran, Results
 from tzerlike.core.targets import kind_of_target
 
 DRIVER = Path("/proc/driver/nvidia/gpus")
@@ -65,6 +66,7 @@ class Device:
         self.starts = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._read = b""
+        self._end = Ran()
 
     def fault(self) -> str:
         """Start the process, if there is none, with a kernel that is known to be right.
@@ -90,8 +92,8 @@ class Device:
     def judged(self, case: Case, results: Results, archive: Path, effort: Effort, limits: Limits) -> Results:
         """Return `results` with what came of running the case there; `archive` has its inputs and what is expected.
 
-        A kernel that runs on without end, or takes its process with it, DIED. Where it did not come to running,
-        nothing changes.
+        A kernel that runs on without end, or takes its process with it, DIED. Where it did not come to running, or the
+        system killed the process, nothing changes.
         """
         item = {"case": case.to_json(), "archive": str(archive.resolve()), "checks": sorted(effort.checks)}
         begun = self._ask(item)
@@ -99,8 +101,7 @@ class Device:
             return results
         answer = self._heard(_FACTOR * limits.seconds)
         if answer is None:
-            ran = Ran(Ending.DIED, "the kernel runs on without end, or its process died")
-            return replace(results, optimised=ran, device=self.kind)
+            return replace(results, optimised=self._end, device=self.kind) if self._end.ending.wrong else results
         if TAINTED in answer:
             self.close()
         if "optimised" not in answer:
@@ -138,18 +139,32 @@ class Device:
         return answer
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:
-        """The next answer; None when the process ends, or is ended since `seconds` pass without a word of it."""
+        """The next answer; None when the process ends, or is ended since `seconds` pass without a word of it, and then
+        `_end` says which."""
         assert self._process is not None and self._process.stdout is not None
         while b"\n" not in self._read:
             ready, _, _ = select.select([self._process.stdout], [], [], seconds)
             chunk = self._process.stdout.read1(1 << 16) if ready else b""  # type: ignore[attr-defined]
             if not chunk:
+                self._end = self._ended() if ready else Ran(Ending.DIED, OVER_TIME)
                 self.close()
                 return None
             self._read += chunk
         line, _, self._read = self._read.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+    def _ended(self) -> Ran:
+        """What became of a case whose process ended by itself; NOT_RUN where the system killed it."""
+        assert self._process is not None
+        try:
+            status = self._process.wait(_TO_LIST)
+        except subprocess.TimeoutExpired:
+            return Ran(Ending.DIED, OVER_TIME)
+        if status == -signal.SIGKILL:
+            return Ran()
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return Ran(Ending.DIED, f"{how} in the process that launches the kernel")
 
 
 class Devices:

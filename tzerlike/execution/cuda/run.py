@@ -29,20 +29,23 @@ from tzerlike.execution.cuda.device import TAINTED
 from tzerlike.execution.cuda.source import machine_code
 from tzerlike.execution.cuda.toolchain import find_cuda_toolchain
 from tzerlike.passes.catalog import steps_of
-from tzerlike.systems import tvm_api, tvm_build
+from tzerlike.systems import tvm_api, tvm_build, tvm_passes
 from tzerlike.systems.baseline import baseline_config
 from tzerlike.systems.compilation import SILENT, Compilation
 from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.tir.allowlist import native
 from tzerlike.tir.interpreter import Expected
-from tzerlike.tir.thread_memory import launches_threads
+from tzerlike.tir.thread_memory import launches_threads, uses_memory_on_the_host
 
 _FAULT = re.compile(
     r"illegal (memory access|address|instruction)|misaligned address|unspecified launch failure|device-side assert"
     r"|CUDA_ERROR_(ILLEGAL|MISALIGNED|LAUNCH_FAILED|LAUNCH_TIMEOUT|ASSERT|INVALID_PC|HARDWARE_STACK)"
 )
 """How CUDA says that a kernel went astray (cudaGetErrorString, and the names of the driver's errors)."""
+
+_SPLIT = "tirx.SplitHostDevice"
+"""The pass that makes functions of their own of what threads do."""
 
 _MESSAGE = 2048
 _REPEATS = 40
@@ -91,7 +94,8 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     """Run a case on the device of its target and return how that ended, as `optimised`, `reference` and `timing`.
 
     `item` has the `case`, the `archive` and the `checks`; `begin` is called once everything is compiled. What TVM
-    refuses, and what has a parameter that lies strided in memory, is not run.
+    refuses, and what has a parameter that lies strided in memory, is not run; nor is what would have the host use
+    memory of the device.
     """
     case = Case.from_json(item["case"])
     module = tvm_api.load_ir(case.ir)
@@ -105,7 +109,10 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
     if not _fits(expected, inputs):
         return {}
     try:
-        built = Compilation(case.target, case.config, steps_of(case.passes)).build(module)
+        whole = tvm_passes.ModuleBefore(_SPLIT)
+        built = Compilation(case.target, case.config, steps_of(case.passes), [whole]).build(module)
+        if kind_of_target(case.target) == "cuda" and not _leaves_memory_to_kernels(whole.module):
+            return {}
         function = native.entry_point(module, built)
         memory = _DeviceMemory(inputs, expected, kind_of_target(case.target))
     except (CompilerRefused, native.NotAllowed):
@@ -122,6 +129,11 @@ def run_on_device(item: Mapping[str, Any], begin: Callable[[], None]) -> dict[st
         if timing is not None:
             record["timing"] = asdict(timing)
     return record
+
+
+def _leaves_memory_to_kernels(module: Any | None) -> bool:
+    """Whether a module, as it is when kernels are cut out of it, has the host leave the device's memory alone."""
+    return module is not None and not uses_memory_on_the_host(tvm_api.entry_of(module))
 
 
 def _expected(arrays: Mapping[str, Any]) -> dict[int, Expected]:

@@ -13,6 +13,7 @@ from tzerlike.core.results import (
     DEFAULT_PIPELINE,
     GRADIENT_OF,
     IMPORT_OF,
+    OVER_TIME,
     Difference,
     Ending,
     Ran,
@@ -60,7 +61,7 @@ def _value_in_words(difference: Difference) -> str:
 
 def has_no_end(ran: Ran) -> bool:
     """Whether a build was stopped for the time that it took."""
-    return ran.ending is Ending.DIED and ran.message.startswith("over the time")
+    return ran.ending is Ending.DIED and ran.message == OVER_TIME
 
 
 def wrong_place(difference: Difference) -> str:
