@@ -15,7 +15,7 @@ from tzerlike.systems.tvm_api import array_items, params_of, s_tir, source_of, t
 from tzerlike.tir import dtypes
 from tzerlike.tir.buffers import like
 from tzerlike.tir.node import key
-from tzerlike.tir.reducers.program import block_with
+from tzerlike.tir.reducers.program import with_domains
 from tzerlike.tir.scope import PARALLEL, SERIAL, Names, constant_int, names_in
 from tzerlike.tir.tree import Site, Tree, refresh_regions
 
@@ -128,18 +128,13 @@ def _has_extent(node: Any, number: int) -> bool:
 
 def _with_axes_of(realize: Any, loops: set[int], number: int, extent: Any) -> Any:
     """A block whose axes that are such loops, with `number` iterations, have another extent."""
-    axes, values = array_items(realize.block.iter_vars), array_items(realize.iter_values)
-    changed = False
-    for place, (axis, value) in enumerate(zip(axes, values, strict=True)):
-        if type(value) is tirx.Var and key(value) in loops and _has_extent(axis.dom.extent, number):
-            domain = tvm.ir.Range.from_min_extent(axis.dom.min, extent)
-            axes[place] = tirx.IterVar(domain, axis.var, axis.iter_type, axis.thread_tag)
-            changed = True
-    return (
-        s_tir.SBlockRealize(values, realize.predicate, block_with(realize.block, iter_vars=axes))
-        if changed
-        else realize
-    )
+    bound = zip(array_items(realize.block.iter_vars), array_items(realize.iter_values), strict=True)
+    places = [
+        place
+        for place, (axis, value) in enumerate(bound)
+        if type(value) is tirx.Var and key(value) in loops and _has_extent(axis.dom.extent, number)
+    ]
+    return with_domains(realize, dict.fromkeys(places, extent)) if places else realize
 
 
 def buffer_layout(func: Any, rng: Random, env: MutationEnv) -> Any | None:

@@ -292,7 +292,7 @@ def evaluation(generator: Generator, scope: Scope, size: int) -> Any | None:
         condition = tirx.GE(fact.node, tirx.IntImm("int32", 0)) if fact else generator.expr(scope, BOOL, size).node
         call = op_call("tirx.assume", [condition], "bool")
     elif choice == 1 and not generator.defined:
-        call = op_call(generator.rng.choice(_PROFILE), [number], "handle")
+        call = op_call(generator.rng.choice(_PROFILE), [number], "void")
     elif choice == 2 and not generator.defined:
         address = pointer(generator, scope)
         if address is None:

@@ -51,6 +51,8 @@ class Fact(StrEnum):
     """Some loop says its step."""
     THREAD_LOOPS = "thread-loops"
     """Some loop is bound to a thread, virtual or not."""
+    WIDE_THREADS = "wide-threads"
+    """Some loop that is bound to a thread is counted by 64-bit integers."""
     VIRTUAL_THREADS = "virtual-threads"
     """Some loop is bound to a virtual thread."""
     CONDITIONS = "conditions"
@@ -144,10 +146,11 @@ ANY_PROGRAM: Final[Facts] = (
         Fact.LAUNCH,
         Fact.TILES,
         Fact.JUMPS,
+        Fact.WIDE_THREADS,
     }
 )
 """What must be reckoned with where nothing is known of a program: whatever suits these facts suits any program that
-asks for no device that is not there, and leaves no loop early."""
+asks for no device that is not there, leaves no loop early, and counts threads in 32 bits."""
 
 _VECTORIZED_KIND: Final = 2  # tirx.ForKind.VECTORIZED
 _THREAD_KIND: Final = 4  # tirx.ForKind.THREAD_BINDING
@@ -221,6 +224,8 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
                 found.add(Fact.VECTORIZED)
             elif data["kind"] == _THREAD_KIND:
                 found.add(Fact.THREAD_LOOPS)
+                if _is_wide(nodes[data["extent"]], nodes):
+                    found.add(Fact.WIDE_THREADS)
         elif kind in ("tirx.BufferType", "tirx.Buffer"):
             # The second one is of an older TVM, with its dtype as a string, and its memory where its variable is.
             if not _is_flat(data, graph):
@@ -241,9 +246,7 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
         elif kind.endswith(_DIVISIONS):
             found.add(Fact.DIVISIONS)
         elif kind.endswith(".Cast"):
-            # In an older TVM its dtype is a text.
-            cast = data if "dtype" in data else nodes[data["ty"]].get("data") or {}
-            if cast.get("dtype", "").lstrip("u").startswith("int64"):
+            if _is_wide(node, nodes):
                 found.add(Fact.WIDENED)
         elif kind in ("tirx.Break", "tirx.Continue"):
             found.add(Fact.JUMPS)
@@ -290,6 +293,14 @@ def _facts_in(graph: dict[str, Any]) -> Facts:
     if {Fact.INIT, Fact.THREAD_LOOPS} <= found:
         found.add(Fact.CROSS_THREAD)
     return frozenset(found - {Fact.JUMPS} if marked else found)
+
+
+def _is_wide(node: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
+    """Whether an expression has 64-bit integers for its values."""
+    data = node["data"]
+    # In an older TVM its dtype is a text.
+    typed = data if "dtype" in data else nodes[data["ty"]].get("data") or {}
+    return bool(typed.get("dtype", "").lstrip("u").startswith("int64"))
 
 
 def _is_flat(buffer: dict[str, Any], graph: dict[str, Any]) -> bool:

@@ -89,7 +89,9 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "scalable vector": "scalable vectors are supported in few places",
     "the index of an async queue must be": "CUDA has one queue of copies",
     "Accumulator only support": "tensor cores add up in few types",
-    "Cannot convert type .* to CUDA type|Only support an even number": "CUDA has vectors of few lengths",
+    r"Cannot convert type .* to CUDA type|Only support an even number|t\.bits\(\) == 8 \? 16": (
+        "CUDA has vectors of few lengths"
+    ),
     "Cross-thread reduction cannot be applied": "s_tir.LowerCrossThreadReduction says which reductions it takes",
     "LowerWarpMemory failed": "tirx.LowerWarpMemory wants indices of warp memory that it can take apart",
     "No matched reducer": "s_tir.LowerCrossThreadReduction knows these reductions",
@@ -99,6 +101,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     r"thread_scope_ == op": "tirx.StorageRewrite: threads launched inside of a parallel loop",
     "uses too much (shared|local|parameter) ": "a device has so much memory of a kind, and no more",
     "data type .* not supported yet": "tirx.MakePackedAPI has no such argument type",
+    "buffer .* allocated in the function has dtype": "tirx.ForceNarrowIndexToInt32 is for programs of narrow buffers",
     "Unknown device id in current IR": "tirx.LowerTVMBuiltin: host threads of a launch have no memory of their own",
 }
 """Patterns of messages that a wrong order brings about as well: a refusal only when every precondition holds."""

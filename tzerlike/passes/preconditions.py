@@ -208,7 +208,10 @@ PRECONDITIONS: Final[Mapping[str, Rule]] = {
         source="check: loads and stores after the declaration, which a block is not; doc: rewrites the type of "
         "arguments, after which callers of a function of buffers no longer fit",
     ),
-    "tirx.RemapThreadAxis": _ANYWHERE,
+    "tirx.RemapThreadAxis": Rule(
+        forbids=_facts(F.WIDE_THREADS),
+        source="trial: its argument has threads of 32 bits, which are then at odds with those of 64",
+    ),
     "tirx.RemoveAssume": _ANYWHERE,
     "tirx.RemoveNoOp": _ANYWHERE,
     "tirx.SkipAssert": _ANYWHERE,

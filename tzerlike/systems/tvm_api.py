@@ -193,9 +193,13 @@ def expression_constructor(name: str) -> Any:
 
 
 def script_of(module: Any) -> str:
-    """Return the TVMScript text of an IRModule or PrimFunc."""
-    return _INNER_IMPORT.sub("", str(module.script()))
+    """Return the TVMScript text of an IRModule or PrimFunc, in the form that any Python parses, not just this one."""
+    text = module.script(extra_config=_ANY_PYTHON) if KNOWN_IR else module.script()
+    return _INNER_IMPORT.sub("", str(text))
 
+
+_ANY_PYTHON = {"script.use_pep695": False}
+"""No type parameters, which are syntax from Python 3.12 on: there they are the default of the printer."""
 
 _INNER_IMPORT = re.compile(r"^ +# from tvm\.script import .*\n(?: *\n)*", re.MULTILINE)
 """What TVM prints above a function within another one."""

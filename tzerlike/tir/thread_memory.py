@@ -57,8 +57,8 @@ def launches_threads(func: Any) -> bool:
 def uses_memory_on_the_host(func: Any) -> bool:
     """Whether a function loads or stores global memory outside of every launch of threads.
 
-    On a GPU that memory is the device's, where the host cannot reach it. VerifyMemory (src/tirx/analysis) is to refuse
-    such functions, but in the pipelines of 0.27 it runs behind FlattenBuffer and overlooks them.
+    On a GPU that memory is the device's, where the host cannot reach it. VerifyMemory is to refuse such functions, but
+    in the default pipeline it runs behind FlattenBuffer and overlooks them.
     """
     for site in Tree(func).sites:
         buffer = accessed_by(site.node)

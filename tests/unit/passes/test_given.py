@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tzerlike.core.case import ContextConfig, parse_sequence
 from tzerlike.passes.facts import facts_of
 from tzerlike.passes.given import GivenPasses
@@ -45,3 +47,16 @@ def test_what_looks_illegal_from_the_start_is_misused() -> None:
 
 def test_what_a_pass_makes_counts_and_not_what_was_there_at_first() -> None:
     assert misused("s_tir.DefaultGPUSchedule; s_tir.InjectVirtualThread", CUDA) == ("s_tir.InjectVirtualThread", True)
+
+
+@pytest.mark.parametrize(("extent", "wide"), [("4", False), ("T.int64(4)", True)])
+def test_threads_are_remapped_where_they_are_counted_in_32_bits(extent: str, wide: bool) -> None:
+    text = f"""
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((4,), "float32")):
+    for i in T.thread_binding({extent}, thread="threadIdx.x"):
+        A[i] = T.float32(1)
+"""
+    facts = facts_of(tvm_api.dump_ir(tvm_api.module_of(tvm_api.parse_script(text))))
+    assert (legal(parse_sequence("tirx.RemapThreadAxis"), facts) is not None) is wide

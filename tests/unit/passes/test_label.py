@@ -67,6 +67,11 @@ DIVIDES = "InternalError: Check failed: pb->value != 0 (0 vs. 0) : Divide by zer
 FINDS = "InternalError: Check failed: (!divisor.is_const(0)) is false: Find divide by zero"
 SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount must be non-negative and less than 32"
 NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
+WIDE = "InternalError: The buffer b0 allocated in the function has dtype T.int64x2. The function is # from tvm.script"
+VECTOR = (
+    "InternalError: Check failed: (i >= 0 && i < (t.bits() == 8 ? 16 : (t.bits() == 16 || t.bits() == 32) ? 8 : 4)) is "
+    "false: "
+)
 FORCED = parse_sequence("tirx.ForceNarrowIndexToInt32")
 LANES = "InternalError: Check failed: lanes % 2 == 0 (1 vs. 0) : Only support an even number of lanes for half"
 SYNC = "InternalError: Check failed: condition_counter() == 0 (1 vs. 0) : Cannot insert syncs inside condition"
@@ -120,6 +125,8 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
             id="a shift of 64 bits that TVM is told to narrow",
         ),
         pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), NARROW, True, id="forced to be narrow"),
+        pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), WIDE, True, id="forced where buffers are wide"),
+        pytest.param(DEFAULT, "", set(), VECTOR, True, id="a vector that CUDA has no type for"),
         pytest.param(DEFAULT, "tirx.NarrowDataType", set(), NARROW, False, id="narrow of TVM's own accord"),
         pytest.param(
             DEFAULT,

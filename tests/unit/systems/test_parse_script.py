@@ -16,6 +16,16 @@ def main(A: T.Buffer((4,), "float32")):
     A[0] = {value}
 """
 
+SYMBOLIC = """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(a: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    for i in range(n):
+        A[i] = T.float32(1)
+"""
+
 
 def test_nobody_looks_at_the_frames_of_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
@@ -50,3 +60,10 @@ def test_a_function_within_another_is_printed_without_imports() -> None:
     text = tvm_api.script_of(function)
     assert text.count("from tvm.script import relax") == 1
     tvm_api.tvm.ir.assert_structural_equal(parse_script(text), function)
+
+
+def test_a_text_has_no_syntax_of_a_later_python() -> None:
+    """From Python 3.12 on, TVM prints symbolic shapes as type parameters by default, which an earlier one refuses."""
+    text = tvm_api.script_of(parse_script(SYMBOLIC))
+    assert "def main(" in text and "__future__" not in text
+    assert tvm_api.script_of(parse_script(text)) == text

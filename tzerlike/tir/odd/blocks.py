@@ -10,7 +10,7 @@ from tzerlike.tir.node import fits, key, substitute, variables_in
 from tzerlike.tir.odd.expressions import is_fixed
 from tzerlike.tir.odd.program import NEVER, Odds, Program, hints_in, within
 from tzerlike.tir.odd.unreachable import never_holds
-from tzerlike.tir.reducers.program import block_with, with_domain
+from tzerlike.tir.reducers.program import block_with, with_domains
 from tzerlike.tir.scope import SPATIAL_AXIS, constant_int
 from tzerlike.tir.tree import Kind, Site, Tree, may_divide_by_zero
 
@@ -37,7 +37,7 @@ def realize(program: Program, site: Site) -> Odds:
             others = [*values[:place], axis.dom.min, *values[place + 1 :]]
             yield "a block outside of its domain", partial(s_tir.SBlockRealize, others, node.predicate, block)
         if is_fixed(value) and (room := _room(block, axis)) is not None:
-            yield "a fixed axis that goes beyond a buffer", partial(with_domain, node, place, room)
+            yield "a fixed axis that goes beyond a buffer", partial(with_domains, node, {place: room})
     for place in _unwritten_axes(program.tree, site):
         yield "a spatial axis that no write depends on", partial(_without_axis, node, place)
     if program.threads and block.init is not None and not _sums_up(program.tree, site):

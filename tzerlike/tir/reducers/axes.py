@@ -21,7 +21,7 @@ from tzerlike.systems.tvm_api import (
 from tzerlike.tir.node import accessed_by, key, loop_with, substitute, variables_in
 from tzerlike.tir.order import extents_below
 from tzerlike.tir.reducers.buffers import with_dimensions
-from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_domain
+from tzerlike.tir.reducers.program import Make, block_with, buffers_of, with_domains
 from tzerlike.tir.scope import REDUCTION_AXIS, constant_int
 from tzerlike.tir.tree import Site, Tree
 
@@ -201,8 +201,8 @@ def _of_one_round(tree: Tree, axes: Set[int]) -> Any:
         if type(node) is tirx.For and key(node.loop_var) in bound:
             return _with_rounds(node, 1)
         if type(node) is s_tir.SBlockRealize:
-            for place in _places(node, axes):
-                node = with_domain(node, place, 1)
+            places = _places(node, axes)
+            return with_domains(node, dict.fromkeys(places, 1)) if places else node
         return node
 
     return tree.rewrite(change)
@@ -241,4 +241,4 @@ def _with_values(realize: Any, chosen: Mapping[int, Any]) -> Any:
 
 
 def _shortened(tree: Tree, site: Site, place: int, extent: int) -> Any:
-    return tree.replace(site, with_domain(site.node, place, extent))
+    return tree.replace(site, with_domains(site.node, {place: extent}))

@@ -260,11 +260,13 @@ def block_with(node: Node, *, refresh: bool = True, **fields: Any) -> Node:
     return refresh_regions(block) if refresh else block
 
 
-def with_domain(realize: Node, place: int, extent: int) -> Node:
-    """An SBlockRealize with another extent of the axis at `place`."""
+def with_domains(realize: Node, extents: Mapping[int, Node | int]) -> Node:
+    """An SBlockRealize with other extents of the axes at some places; a number gets the dtype of its axis."""
     axes = array_items(realize.block.iter_vars)
-    old = axes[place]
-    domain = tvm.ir.Range.from_min_extent(old.dom.min, tirx.IntImm(type_of(old.var).dtype, extent))
-    axes[place] = tirx.IterVar(domain, old.var, old.iter_type, old.thread_tag)
+    for place, extent in extents.items():
+        old = axes[place]
+        until = tirx.IntImm(type_of(old.var).dtype, extent) if isinstance(extent, int) else extent
+        domain = tvm.ir.Range.from_min_extent(old.dom.min, until)
+        axes[place] = tirx.IterVar(domain, old.var, old.iter_type, old.thread_tag)
     block = block_with(realize.block, iter_vars=axes)
     return s_tir.SBlockRealize(array_items(realize.iter_values), realize.predicate, block)

@@ -1,0 +1,77 @@
+"""Accesses that are out of bounds whatever the inputs, in code that runs on none of them too.
+
+The interpreter sees what a program does on its inputs, or nothing of a program that it cannot run. What nobody may
+write is told by the text: an index that is a number beyond the extent, or one that loops around the access take there
+while no condition keeps them from it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tzerlike.systems.tvm_api import array_items, is_buffer, part, s_tir, tirx, type_of
+from tzerlike.tir.node import accessed_by, is_choice, is_jump, key, variables_in
+from tzerlike.tir.scope import constant_int
+from tzerlike.tir.tree import Site, Tree
+
+_GUARDS = (tirx.IfThenElse, tirx.Select, tirx.While, tirx.And, tirx.Or, s_tir.SBlockRealize)
+"""What may keep an access that stands in it from being made; a block does so by its condition, or by its domain."""
+
+_MANY = 1 << 62
+"""Numbers beyond which the bounds of an index are not computed."""
+
+
+def goes_astray(func: Any) -> bool:
+    """Whether some access is out of the bounds of its buffer for certain, wherever it is made at all."""
+    sites = Tree(func).sites
+    left = {above.number for site in sites if is_jump(site.node) for above in site.ancestors()}
+    return any(_is_astray(site, left) for site in sites if accessed_by(site.node) is not None)
+
+
+def _is_astray(site: Site, left: set[int]) -> bool:
+    buffer: Any = accessed_by(site.node)
+    if not is_buffer(buffer):
+        return False
+    extents = [constant_int(extent) for extent in array_items(type_of(buffer).shape)]
+    indices = array_items(site.node.indices)
+    if len(extents) != len(indices):
+        return False
+    loops = _loops_around(site, left)
+    return any(
+        extent is not None and not _within(index, loops, extent) for index, extent in zip(indices, extents, strict=True)
+    )
+
+
+def _loops_around(site: Site, left: set[int]) -> dict[int, tuple[Any, int, int]]:
+    """The variables of the loops around an access with the first and the last number of each; none where something
+    between them may keep it from being made, or a loop is `left` early."""
+    found: dict[int, tuple[Any, int, int]] = {}
+    for above in site.ancestors():
+        node = above.node
+        if type(node) in _GUARDS or is_choice(node):
+            return {}
+        if type(node) is tirx.For:
+            first, extent = constant_int(node.min), constant_int(node.extent)
+            if first is None or extent is None or extent <= 0 or above.number in left:
+                return {}
+            found[key(node.loop_var)] = (node.loop_var, first, first + extent - 1)
+    return found
+
+
+def _within(index: Any, loops: dict[int, tuple[Any, int, int]], extent: int) -> bool:
+    """Whether an index stays below an extent, or where it goes is not known."""
+    number = constant_int(index)
+    if number is not None:
+        return 0 <= number < extent
+    variables = {key(variable) for variable in variables_in(index)}
+    if not variables or not variables <= loops.keys():
+        return True
+    used = [loops[variable] for variable in variables]
+    factors = [constant_int(one) for one in part("sym").detect_linear_equation(index, [loop for loop, _, _ in used])]
+    if not factors or None in factors:
+        return True
+    low = high = factors[-1] or 0
+    for factor, (_, first, last) in zip(factors[:-1], used, strict=True):
+        ends = ((factor or 0) * first, (factor or 0) * last)
+        low, high = low + min(ends), high + max(ends)
+    return abs(low) > _MANY or abs(high) > _MANY or (low >= 0 and high < extent)
