@@ -20,6 +20,9 @@ from tzerlike.passes.naming import short_name
 _SIZES = "buffer"
 """The rule of the sizes of buffers."""
 
+_MANY_LANES = re.compile(r"\b\d{5,} lanes")
+"""Vectors that no buffer of an ordinary program has room for."""
+
 _EXPECTED = {
     "strides": "A buffer has as many strides as dimensions, or none: `Buffer.offset_of` requires that.",
     "buffer": "The extents, strides and offset of a buffer are scalar integers, and no extent is negative.",
@@ -66,7 +69,9 @@ def wrong_at(found: Offence) -> str:
 def judge_ill_typed(case: Case, observation: Observation) -> Finding | None:
     """Return the invalid-ir finding of the first pass that left ill-typed IR: its name, the rule, and in what way."""
     found = next((offence for offence in observation.offences if offence.check == Check.TYPES), None)
-    if found is None or misused(case) or (found.rule == _SIZES and _may_stray(observation)):
+    if found is None or misused(case):
+        return None
+    if (found.rule == _SIZES or _MANY_LANES.search(found.where)) and _may_stray(observation):
         return None
     parts = ("ill-typed", short_name(found.pass_name), found.rule)
     seen = replace(observation, offences=(found,), backtrace=())

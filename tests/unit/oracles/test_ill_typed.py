@@ -24,10 +24,11 @@ def test_a_program_that_may_stray_has_no_claim_on_sizes(verdict: str | None, sup
     results = None if verdict is None else Results(verdict)
     rejection = None if support is None else Rejection("internal-error", True, support)
 
-    def judged(rule: str) -> bool:
-        offence = Offence("types", "s_tir.P", rule, "a buffer of a negative extent")
+    def judged(rule: str, where: str) -> bool:
+        offence = Offence("types", "s_tir.P", rule, where)
         seen = Observation(Exit.OK, Stage.DONE, results=results, rejection=rejection, offences=(offence,))
         return judge_ill_typed(Case("{}"), seen) is not None
 
-    assert judged("buffer") == found
-    assert judged("operands"), "types are wrong whatever the program does"
+    assert judged("buffer", "a buffer of a negative extent") == found
+    assert judged("vector", "Ramp of 2147483646 lanes typed int32xvscalex2") == found
+    assert judged("vector", "Ramp of 4 lanes typed int32"), "types are wrong whatever the program does"
