@@ -16,6 +16,7 @@ from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
 from tzerlike.systems.tvm_api import array_items, is_variable, s_tir, tirx, tvm
+from tzerlike.tir.astray import goes_astray
 from tzerlike.tir.interpreter import Verdict
 from tzerlike.tir.node import key
 from tzerlike.tir.scope import constant_int
@@ -32,8 +33,11 @@ _WRAPPING = (tirx.Broadcast, tirx.Cast, tirx.Let)
 
 def verdict_of(case: Case, module: Any, effort: Effort) -> str:
     """Return the interpreter's verdict on the program of `case`, which `module` is: of its likeness with wider floats
-    where it has 8-bit ones."""
-    _, _, results = interpret_seeded(tvm_api.entry_of(module), case.input_seed, effort)
+    where it has 8-bit ones. What goes astray by its text is undefined, though no input may take it there."""
+    func = tvm_api.entry_of(module)
+    if goes_astray(func):
+        return Verdict.UNDEFINED
+    _, _, results = interpret_seeded(func, case.input_seed, effort)
     wider = _FLOAT8.sub(lambda found: f'"float16{found[1] or ""}"', case.ir)
     if results.verdict != Verdict.UNKNOWN or wider == case.ir:
         return results.verdict

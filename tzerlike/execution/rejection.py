@@ -40,7 +40,6 @@ from tzerlike.systems.baseline import REFERENCE_TARGET, baseline_config
 from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.optional import LEVELS
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
-from tzerlike.tir.astray import goes_astray
 from tzerlike.tir.honest import in_plain_blocks
 from tzerlike.tir.interpreter import Verdict
 from tzerlike.tir.tile_checks import tiles_fit
@@ -122,8 +121,6 @@ def weigh(item: Mapping[str, Any], channel: Channel, seconds: float) -> None:
     if excused:
         if never_divides_by_zero(case, module, effort):
             rejection = replace(internal, support="defined")
-    elif goes_astray(tvm_api.entry_of(module)):
-        rejection = replace(rejection, support="")
     elif Fact.TILES in facts_of(case.ir):
         rejection = replace(rejection, support="defined" if tiles_fit(tvm_api.entry_of(module)) else "")
     elif (verdict := verdict_of(case, module, effort)) == Verdict.DEFINED:
