@@ -23,6 +23,7 @@ from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.harness import HARNESS
+from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression_modules import applied_test, fewest_steps, invalid_ir_test, stepwise_test
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.mutators import MutationEnv
@@ -167,6 +168,20 @@ def test_the_repro_of_a_rule_shows_nothing_where_the_rule_holds(name: str, tmp_p
     offence = Offence("types", "tirx.StmtSimplify", rule, "")
     seen = Observation(Exit.OK, Stage.DONE, offences=(offence,))
     assert status(Finding("invalid-ir", ("ill-typed", "StmtSimplify", rule), case_of(PLAIN), seen), tmp_path) == 0
+
+
+@pytest.mark.parametrize("name", [name for name, (rule, _) in ILL_TYPED.items() if rule == "loop"])
+def test_the_repro_of_a_loop_looks_for_what_is_wrong_with_it(name: str) -> None:
+    found: dict[str, Any] = {
+        "tvm": tvm_api.tvm,
+        "tirx": tvm_api.tirx,
+        "s_tir": tvm_api.s_tir,
+        "tvm_ffi": tvm_api.tvm_ffi,
+    }
+    exec(watch_source(Offence("types", "tirx.P", "loop", "")), found)
+    assert found["is_bad"](ILL_TYPED[name][1]())
+    right = tvm_api.parse_script(PLAIN).body
+    assert not found["is_bad"](right)
 
 
 @pytest.mark.long

@@ -99,6 +99,16 @@ def is_bad(node):
     return isinstance(node, (tirx.AssertStmt, tirx.IfThenElse, tirx.While)) and "x" in dtype_of(node.condition)
 """
 
+_BAD_LOOP = """
+def is_bad(node):
+    if not isinstance(node, tirx.For):
+        return False
+    dtypes = {dtype_of(part) for part in (node.loop_var, node.min, node.extent, node.step) if part is not None}
+    whole = all(dtype.lstrip("u").startswith("int") and "x" not in dtype for dtype in dtypes)
+    unnamed = node.kind == tirx.ForKind.THREAD_BINDING and node.thread_binding is None
+    return unnamed or len(dtypes) > 1 or not whole
+"""
+
 _BAD_NODE = '''
 MADE_AGAIN = {
     tirx.Cast: lambda n: tirx.Cast(dtype_of(n), n.value),
@@ -111,9 +121,6 @@ MADE_AGAIN = {
     tvm.ir.TensorLoad: lambda n: tirx.BufferLoad(n.source, n.indices),
     tirx.BufferStore: lambda n: tirx.BufferStore(n.buffer, n.value, n.indices),
     tirx.Bind: lambda n: tirx.Bind(n.var, n.value),
-    tirx.For: lambda n: tirx.For(
-        n.loop_var, n.min, n.extent, n.kind, n.body, n.thread_binding, n.annotations, n.step
-    ),
 }
 """Each node, made again of its parts by TVM's own constructor."""
 
@@ -159,7 +166,13 @@ sys.exit(1 if watch.shown else 0)
 """
 
 
-_LOOKS = {"buffer": _BAD_BUFFER, "strides": _BAD_BUFFER, "axis": _BAD_AXIS, "condition": _BAD_CONDITION}
+_LOOKS = {
+    "buffer": _BAD_BUFFER,
+    "strides": _BAD_BUFFER,
+    "axis": _BAD_AXIS,
+    "condition": _BAD_CONDITION,
+    "loop": _BAD_LOOP,
+}
 """How the nodes that break a rule are found, where TVM's own constructors would make them again."""
 
 
