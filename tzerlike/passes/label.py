@@ -89,7 +89,7 @@ REFUSALS_IN_ORDER: Final[Mapping[str, str]] = {
     "scalable vector": "scalable vectors are supported in few places",
     "the index of an async queue must be": "CUDA has one queue of copies",
     "Accumulator only support": "tensor cores add up in few types",
-    r"Cannot convert type .* to CUDA type|Only support an even number|t\.bits\(\) == 8 \? 16": (
+    r"Cannot convert type .* to CUDA type|[Oo]nly support (an even number|even lane)|t\.bits\(\) == 8 \? 16": (
         "CUDA has vectors of few lengths"
     ),
     "Cross-thread reduction cannot be applied": "s_tir.LowerCrossThreadReduction says which reductions it takes",

@@ -68,6 +68,9 @@ FINDS = "InternalError: Check failed: (!divisor.is_const(0)) is false: Find divi
 SHIFTS = "InternalError: Check failed: (pb->value >= 0) is false: Shift amount must be non-negative and less than 32"
 NARROW = "ValueError: Check failed: (small.has_value()) is false: Literal value 4294967296 exceeds range of int32"
 WIDE = "InternalError: The buffer b0 allocated in the function has dtype T.int64x2. The function is # from tvm.script"
+ODD_LANES = (
+    "InternalError: Check failed: lanes % 2 == 0 (1 vs. 0) : only support even lane for float type with lanes > 4"
+)
 VECTOR = (
     "InternalError: Check failed: (i >= 0 && i < (t.bits() == 8 ? 16 : (t.bits() == 16 || t.bits() == 32) ? 8 : 4)) is "
     "false: "
@@ -127,6 +130,7 @@ STACK = "InternalError: Check failed: (dim_imm) is false: Can only handle consta
         pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), NARROW, True, id="forced to be narrow"),
         pytest.param(FORCED + DEFAULT, "tirx.NarrowDataType", set(), WIDE, True, id="forced where buffers are wide"),
         pytest.param(DEFAULT, "", set(), VECTOR, True, id="a vector that CUDA has no type for"),
+        pytest.param(DEFAULT, "", set(), ODD_LANES, True, id="a vector of an odd length"),
         pytest.param(DEFAULT, "tirx.NarrowDataType", set(), NARROW, False, id="narrow of TVM's own accord"),
         pytest.param(
             DEFAULT,
