@@ -23,12 +23,13 @@ from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.harnesses.tir.invalid import watch_source
+from tzerlike.harnesses.tir.invalid import own_name, watch_source
 from tzerlike.harnesses.tir.regression_modules import applied_test, fewest_steps, invalid_ir_test, stepwise_test
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import attempted
 from tzerlike.oracles import judged, make_oracles
+from tzerlike.passes.dlight import DLIGHT
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.forked import in_child
 from tzerlike.processes.job import ALONE
@@ -182,6 +183,14 @@ def test_the_repro_of_a_loop_looks_for_what_is_wrong_with_it(name: str) -> None:
     assert found["is_bad"](ILL_TYPED[name][1]())
     right = tvm_api.parse_script(PLAIN).body
     assert not found["is_bad"](right)
+
+
+def test_an_instrument_knows_passes_by_the_names_that_they_give_themselves() -> None:
+    dlight = tvm_api.part("s_tir.dlight")
+    assert own_name(DLIGHT) == dlight.ApplyDefaultSchedule(dlight.gpu.Fallback()).info.name
+    assert own_name("tirx.ForceNarrowIndexToInt32") == "tirx.NarrowDataType"
+    assert own_name("tirx.AnnotateEntryFunc") == "tirx.AnnotateEntryFunc"
+    assert f"info.name == {own_name(DLIGHT)!r}" in watch_source(Offence(Check.IMMUTABILITY.value, DLIGHT, "", ""))
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from tzerlike.core.finding import Finding
 from tzerlike.core.shrink import Task, search
 from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
-from tzerlike.harnesses.tir.invalid import watch_source
+from tzerlike.harnesses.tir.invalid import own_name, watch_source
 from tzerlike.harnesses.tir.regression import applied_statements, build_statements, pieces_of, stand_in
 from tzerlike.passes.catalog import constructor_source, instantiate, steps_of
 from tzerlike.passes.naming import short_name
@@ -163,5 +163,5 @@ def invalid_ir_test(finding: Finding, script: str) -> Regression:
     passes = tuple(spec for spec in case.passes if spec.name != offence.pass_name)
     disabled = (*config.disabled_passes, offence.pass_name)
     cured = replace(case, passes=passes, config=replace(config, disabled_passes=disabled))
-    runs = f'"{offence.pass_name}" in watch.ran and ' if offence.check == Check.IMMUTABILITY else ""
+    runs = f'"{own_name(offence.pass_name)}" in watch.ran and ' if offence.check == Check.IMMUTABILITY else ""
     return Regression(written(case, runs), written(cured, ""))
