@@ -26,7 +26,7 @@ from pathlib import Path
 from tzerlike.campaign.corpus import Entry
 from tzerlike.campaign.directory import CampaignDir
 from tzerlike.campaign.loop import Fuzzer, Hooks, Search, Trial
-from tzerlike.campaign.state import read_state
+from tzerlike.campaign.state import read_pool, read_state
 from tzerlike.cli.roles import JOBS, run_case
 from tzerlike.core.case import Case, content_hash
 from tzerlike.core.config import CampaignConfig
@@ -161,13 +161,13 @@ def proposed(directory: CampaignDir, count: int, lane: Lane) -> list[Trial]:
         config.seed, 0, config.n_max, config.pass_mode, config.mutator_choice, HARNESS.entry_choice, config.case_target
     )
     try:
-        tally = read_state(directory.worker_state(0))
+        tally, pool = read_state(directory.worker_state(0)), read_pool(directory.worker_pool(0))
     except UserError as error:
         sys.exit(str(error))
     pairs = HARNESS.pairs(config, judging.executor)
     pairs.learn(tally.pass_yields())
     fuzzer = Fuzzer(search, judging.executor, pairs, (), Hooks(lane.channel), [], tally=tally)
-    rows = zip(tally.entries, tally.yields, strict=True)
+    rows = zip(pool.entries, pool.yields, strict=True)
     known = {case_id: (n, tried, won) for (case_id, n), (tried, won) in rows}
     for case_id in directory.corpus_ids():
         stored, (n, tried, won) = directory.load_case(case_id), known.get(case_id, (0, 0, 0))

@@ -288,7 +288,7 @@ def test_a_planted_regression_is_named_and_found(tmp_path: Path) -> None:
     done = tzerlike(variables, "fuzz", "--tvm", "change", "--against", "installed", *options, "--out", out)
     assert done.returncode == 0, done.stderr
     assert "1 of " in done.stdout and "CanProveGreaterEqual" in done.stdout
-    assert json.loads((out / "workers" / "0" / "state.json").read_text())["focused"]
+    assert json.loads((out / "workers" / "0" / "pool.json").read_text())["focused"]
     told = json.loads((out / "against.json").read_text())["bundles"]
     alone = [name for name, cell in told.items() if cell["word"] == "does not show"]
     assert any(name.startswith("wrong-code") for name in alone), told
