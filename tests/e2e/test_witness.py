@@ -97,5 +97,6 @@ def test_it_does_so_where_builds_agree_and_says_when_it_cannot(
     (fault / "case.json").write_text(json.dumps(stored))
     again = tzerlike("replay", fault, PYTHONPATH=str(campaign.parent / "site"))
     assert (again.returncode, again.stdout.split()[:2]) == (0, ["shows", "1/1"]), again.stderr
-    unheard = tzerlike("replay", next((campaign / "faults").iterdir()), PATH="/nowhere")
-    assert (unheard.returncode, unheard.stderr) == (2, "tzerlike: the witness cannot say: no gcc\n")
+    kept = next((campaign / "faults").iterdir())
+    unheard = tzerlike("replay", kept, PATH="/nowhere")
+    assert (unheard.returncode, unheard.stderr) == (2, f"tzerlike: {kept}: the witness cannot say: no gcc\n")
