@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -41,6 +41,7 @@ from tzerlike.graph.evolve import MODEL_LIMITS
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex
+from tzerlike.graph.relax import change_of_type
 from tzerlike.graph.spec import ROWS
 from tzerlike.graph.steps import in_tvms_words
 from tzerlike.graph.stored import model_of
@@ -55,6 +56,7 @@ from tzerlike.harnesses.graph.texts import repro_script, texts, wrong_output
 from tzerlike.harnesses.proof import Regression, proved
 from tzerlike.oracles.models import judge_errors, judge_results
 from tzerlike.processes.lane import Lane
+from tzerlike.systems import tvm_api
 
 
 def _finding(kind: str, case: Case) -> Finding:
@@ -215,6 +217,56 @@ def test_lines_go_without_which_a_pass_changes_the_type_of_main(monkeypatch: pyt
         finding, observation=Observation(Exit.OK, Stage.DONE, offences=(replace(offence, check=ILL_FORMED),))
     )
     assert failing.shortest_source(other, RIGHT, script) == script
+
+
+def _type(*extents: object) -> object:
+    return tvm_api.part("relax").TensorType(extents, "float16")
+
+
+def test_types_are_told_apart_by_the_values_that_they_take() -> None:
+    n, m = (tvm_api.tirx.Var(name, "int64") for name in "nm")
+    any_shape = tvm_api.part("relax").TensorType(ndim=2, dtype="float16")
+    assert change_of_type(_type(n, n * 2), _type(n, 2 * n)) == ""
+    assert change_of_type(_type(n, m), any_shape) == "wider"
+    assert change_of_type(any_shape, _type(n, m)) == "narrower"
+    assert change_of_type(_type(n, m), _type(n, n)) == "other"
+
+
+TYPED = """\
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x0: R.Tensor((n,), "float16")):
+        lv = R.negative(x0)
+        lv1 = R.exp(lv)
+        lv2 = R.negative(lv1)
+        return lv2
+"""
+
+
+def test_a_type_that_gets_wider_does_so_with_fewer_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the first line, the pass makes another type of it; what it makes of it is in the report."""
+    relax = tvm_api.part("relax")
+
+    def planted(module: Any) -> Any:
+        func = module["main"]
+        kind = relax.TensorType(
+            dtype="float16", **({"ndim": 1} if "R.negative(x0)" in str(module) else {"shape": (4,)})
+        )
+        cast = relax.MatchCast(relax.Var("cast", kind), func.params[0], kind)
+        body = relax.SeqExpr([relax.BindingBlock([cast])], cast.var)
+        return relax.transform.Normalize()(tvm_api.module_of(relax.Function(func.params, body, kind)))
+
+    monkeypatch.setattr(failing, "made_pass", lambda spec: planted)
+    offence = Offence(Check.SIGNATURES, "relax.Planted", "the type of main", "")
+    seen = Observation(Exit.OK, Stage.DONE, offences=(offence,))
+    finding = Finding("invalid-ir", ("types",), case_of(RIGHT, "relax.Planted"), seen)
+    found = failing.shortest_source(finding, RIGHT, TYPED)
+    assert "R.negative(x0)" in found and "return R.negative(lv1)" in found
+    types = ['R.Tensor((n,), dtype="float16")', 'R.Tensor(dtype="float16", ndim=1)']
+    assert failing.types_around(finding, found) == types
+    assert failing.types_around(finding, "no module") == []
 
 
 @pytest.mark.parametrize("name", WITH_ARGUMENTS)

@@ -23,12 +23,13 @@ from tzerlike.core.observation import Exit, Observation, Offence, Stage
 from tzerlike.execution.stages import run_case
 from tzerlike.harnesses.proof import Regression
 from tzerlike.harnesses.tir.harness import HARNESS
-from tzerlike.harnesses.tir.invalid import own_name, watch_source
+from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression_modules import applied_test, fewest_steps, invalid_ir_test, stepwise_test
 from tzerlike.harnesses.tir.script import repro_script
 from tzerlike.mutators import MutationEnv
 from tzerlike.mutators.attempt import attempted
 from tzerlike.oracles import judged, make_oracles
+from tzerlike.passes.catalog import own_name
 from tzerlike.passes.dlight import DLIGHT
 from tzerlike.processes.channel import Channel
 from tzerlike.processes.forked import in_child

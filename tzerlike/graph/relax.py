@@ -49,13 +49,15 @@ def relax_objection(module: Any) -> str:
     return ""
 
 
-def same_type(one: Any, other: Any) -> bool:
-    """Whether two types are alike: but for the names of variables, or where 2 * n is written as n * 2."""
-    if tvm_api.structural_equal(one, other):
-        return True
+def change_of_type(old: Any, new: Any) -> str:
+    """Return how a type differs from what it was: "" where they are alike, but for the names of variables or where
+    2 * n is written as n * 2, "wider" or "narrower" where one takes the values of the other, and "other"."""
+    if tvm_api.structural_equal(old, new):
+        return ""
     check = getattr(_relax.analysis, "type_base_check", None) or _relax.analysis.struct_info_base_check
     passed = _relax.analysis.BaseCheckResult.PASS
-    return bool(check(one, other) == passed and check(other, one) == passed)
+    fits = check(new, old) == passed, check(old, new) == passed
+    return {(True, True): "", (True, False): "wider", (False, True): "narrower"}.get(fits, "other")
 
 
 class _Writing:

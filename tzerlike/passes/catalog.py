@@ -76,6 +76,12 @@ def steps_of(passes: Iterable[PassSpec]) -> list[tuple[str, Any]]:
     return [(spec.name, instantiate(spec)) for spec in passes]
 
 
+def own_name(name: str) -> str:
+    """Return what a pass calls itself, as instruments hear of it; `name` for one that this TVM does not have."""
+    info = _known().get(name)
+    return name if info is None else info.internal_name
+
+
 def constructor_source(spec: PassSpec) -> str:
     """Return a Python expression that constructs the pass with `tvm`, `tirx` and `s_tir` in scope alone.
 

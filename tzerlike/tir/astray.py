@@ -17,9 +17,6 @@ from tzerlike.tir.tree import Site, Tree
 _GUARDS = (tirx.IfThenElse, tirx.Select, tirx.While, tirx.And, tirx.Or, s_tir.SBlockRealize)
 """What may keep an access that stands in it from being made; a block does so by its condition, or by its domain."""
 
-_MANY = 1 << 62
-"""Numbers beyond which the bounds of an index are not computed."""
-
 
 def goes_astray(func: Any) -> bool:
     """Whether some access is out of the bounds of its buffer for certain, wherever it is made at all."""
@@ -67,11 +64,12 @@ def _within(index: Any, loops: dict[int, tuple[Any, int, int]], extent: int) -> 
     if not variables or not variables <= loops.keys():
         return True
     used = [loops[variable] for variable in variables]
-    factors = [constant_int(one) for one in part("sym").detect_linear_equation(index, [loop for loop, _, _ in used])]
-    if not factors or None in factors:
+    linear = [constant_int(one) for one in part("sym").detect_linear_equation(index, [loop for loop, _, _ in used])]
+    numbers = [one for one in linear if one is not None]
+    if not numbers or len(numbers) < len(linear):
         return True
-    low = high = factors[-1] or 0
-    for factor, (_, first, last) in zip(factors[:-1], used, strict=True):
-        ends = ((factor or 0) * first, (factor or 0) * last)
-        low, high = low + min(ends), high + max(ends)
-    return abs(low) > _MANY or abs(high) > _MANY or (low >= 0 and high < extent)
+    *factors, low = numbers
+    high = low
+    for factor, (_, first, last) in zip(factors, used, strict=True):
+        low, high = low + min(factor * first, factor * last), high + max(factor * first, factor * last)
+    return low >= 0 and high < extent

@@ -64,7 +64,7 @@ def uses_memory_on_the_host(func: Any) -> bool:
         buffer = accessed_by(site.node)
         if buffer is None or not is_buffer(buffer) or str(type_of(buffer).storage_scope) != "global":
             continue
-        if not any(tag_of(above.node).startswith(_LAUNCHED) for above in site.ancestors()):
+        if not _launches(site, _LAUNCHED):
             return True
     return False
 

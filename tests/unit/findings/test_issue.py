@@ -18,7 +18,7 @@ from tzerlike.core.results import ARBITRARY, Ending, Ran, Rejection, Results, Ti
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
 from tzerlike.findings.issue.paste import self_contained
-from tzerlike.findings.issue.subject import DTYPES_SHOWN, OPERATORS_SHOWN, Guilt
+from tzerlike.findings.issue.subject import DTYPES_SHOWN, OPERATORS_SHOWN, TYPES_SHOWN, Guilt
 from tzerlike.findings.repro import ALWAYS_ZERO, replaying
 from tzerlike.systems.tvm_api import dump_ir, module_of, parse_script
 
@@ -623,3 +623,13 @@ def test_it_is_said_which_other_operators_show_it() -> None:
     told = replace(subject("oom", OF_EACH_KIND["oom"]), held=held)
     said = "It does not show in int8. It shows with `sinh` and `nn.gelu` instead of the operator, too."
     assert said in report(told)
+
+
+def test_it_is_said_what_a_pass_makes_of_the_type_of_main() -> None:
+    types = ["R.Tensor((n,))", "R.Tensor(ndim=1)\n```"]
+    offence = Offence("signatures", "relax.P", "the type of main", "")
+    seen = Observation(Exit.OK, Stage.DONE, offences=(offence,))
+    told = replace(subject("invalid-ir", seen, ("model-types", "P")), held={TYPES_SHOWN: types})
+    assert "changes it.\n\n````\nbefore: R.Tensor((n,))\nafter:  R.Tensor(ndim=1)\\n```" in report(told)
+    for strange in ([], ["one"], "ab"):
+        assert "before:" not in report(replace(told, held={TYPES_SHOWN: strange}))

@@ -30,7 +30,7 @@ from tzerlike.findings.issue.oddities import allocated_inside, bare_buffer, make
 from tzerlike.findings.issue.opening import by_calls, calls_shown, program_first, test_first, whole_test, with_schedule
 from tzerlike.findings.issue.results import blamed, results_in_words, speeds_in_words, spelled, wrong_place
 from tzerlike.findings.issue.steps import steps
-from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, OPERATORS_SHOWN, Guilt, Subject
+from tzerlike.findings.issue.subject import CHANGED, DTYPES_SHOWN, OPERATORS_SHOWN, TYPES_SHOWN, Guilt, Subject
 from tzerlike.findings.issue.takes import only_with, takes
 from tzerlike.graph.importers import importer_in, importer_named
 from tzerlike.graph.steps import READ_BACK, WRONG_SHAPE, blames_gradients, in_tvms_words
@@ -45,6 +45,9 @@ from tzerlike.tir.witness.verdict import WitnessWord
 _DIFF_LINES = 60
 _SHORT_DIFF = 12
 """Lines of a diff whose long lines are shown for the most part."""
+
+_TYPE = 600
+"""Characters of a type that are shown."""
 
 _TARGET = re.compile(r"(\"target\": )T\.target\((?:[^()]|\([^()]*\))*\)")
 """The target among the attributes of a function, long and seldom changed."""
@@ -202,6 +205,7 @@ def _actual(subject: Subject) -> list[str]:
             lines += ["", *fenced(cut(quoted, account.lines), account.language)]
             if seen.stage is Stage.TEXT and (bare := bare_buffer(account.headline.partition(": ")[2], subject.script)):
                 lines += ["", f"TVM prints {code(f'{bare}[0]')} as {code(bare)}, since {code(bare)} has one element."]
+        lines += _types_around(subject)
         lines += _then_raised(subject.seen)
     elif kind == "wrong-code":
         lines = results_in_words(subject)
@@ -240,6 +244,15 @@ def _actual(subject: Subject) -> list[str]:
         bare = " (offsets into libraries, where there are no symbols)" if any("+0x" in line for line in shown) else ""
         lines += ["", f"Backtrace, innermost frame first{bare}:", "", *fenced("\n".join(shown))]
     return lines
+
+
+def _types_around(subject: Subject) -> list[str]:
+    """The types before the failing pass and after it, where the bundle has them."""
+    types = subject.held.get(TYPES_SHOWN)
+    if not isinstance(types, list) or len(types) != 2:
+        return []
+    told = zip(("before: ", "after:  "), types, strict=True)
+    return ["", *fenced("\n".join(f"{when}{one_line(str(text), _TYPE)}" for when, text in told))]
 
 
 def _in_variants(subject: Subject) -> list[str]:

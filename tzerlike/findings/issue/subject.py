@@ -36,7 +36,10 @@ OPERATORS_SHOWN = "operators"
 PASS_SHOWN = "pass"
 """The key with the place of the pass that the texts of a model take alone, on what that is given in its sequence."""
 
-NOTES = (DTYPES_SHOWN, OPERATORS_SHOWN, PASS_SHOWN)
+TYPES_SHOWN = "types"
+"""The key with what the type of `main`, or of its result, is before the failing pass and after it in these texts."""
+
+NOTES = (DTYPES_SHOWN, OPERATORS_SHOWN, PASS_SHOWN, TYPES_SHOWN)
 """The keys of what is said of the texts of one bundle, and not of those of its reduction."""
 
 

@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 from tzerlike.core.case import Case, PassSpec
+from tzerlike.core.effort import Check
+from tzerlike.core.errors import Fault
 from tzerlike.core.finding import Finding
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence, Stage
 from tzerlike.findings.issue.layout import cut
 from tzerlike.findings.issue.messages import MESSAGE_LINES, quotable
 from tzerlike.graph.model import Model
-from tzerlike.graph.relax import relax_accepts
+from tzerlike.graph.relax import change_of_type, relax_accepts
 from tzerlike.graph.steps import GRADIENT, leading, noted_as
 from tzerlike.harnesses.graph.fewer_lines import with_fewer_lines
 from tzerlike.harnesses.graph.offences import ALL_CHECKS, PassJudge
@@ -107,20 +109,56 @@ def _run(finding: Finding, model: Model, module: Any) -> str:
 
 def _breach(finding: Finding, module: Any) -> str:
     """What the pass of a finding does to a module that it may not; "" where that is not what it is said to do."""
-    passes, wanted = finding.case.passes, finding.observation.offences[0]
-    place = next((place for place, spec in enumerate(passes) if noted_as(spec) == wanted.pass_name), None)
-    if place is None:
+    wanted, given = finding.observation.offences[0], _given_to_culprit(finding, module)
+    if given is None:
         return ""
-    module = module_behind(finding.case, passes[:place], module)
-    judge = PassJudge(passes[place], module, ALL_CHECKS)
-    found = next(judge.offences(module_behind(finding.case, passes[place : place + 1], module)), None)
+    spec, before = given
+    judge = PassJudge(spec, before, ALL_CHECKS)
+    found = next(judge.offences(module_behind(finding.case, [spec], before)), None)
     if found is None or found.check != wanted.check:
         return ""
     return words_of(found)
 
 
+def _given_to_culprit(finding: Finding, module: Any) -> tuple[PassSpec, Any] | None:
+    """The pass of a finding of invalid IR, and what the passes in front of it make of a module for it."""
+    passes, culprit = finding.case.passes, finding.observation.offences[0].pass_name
+    place = next((place for place, spec in enumerate(passes) if noted_as(spec) == culprit), None)
+    return None if place is None else (passes[place], module_behind(finding.case, passes[:place], module))
+
+
+def types_around(finding: Finding, source: str) -> list[str]:
+    """Return the type of `main` in the module of a source before the pass that changes it and after that, or those of
+    its result where nothing else is changed; none where they are not to be had."""
+
+    def printed() -> str:
+        given = _given_to_culprit(finding, tvm_api.parse_script(source))
+        if given is None:
+            return ""
+        spec, before = given
+        modules = before, module_behind(finding.case, [spec], before)
+        old, new = (tvm_api.type_of(module[tvm_api.ENTRY]) for module in modules)
+        if not change_of_type(old, new):
+            return ""
+        if tvm_api.structural_equal(old.params, new.params):
+            old, new = old.ret, new.ret
+        return "\n".join(map(_type_text, (old, new)))
+
+    try:
+        return (in_child(printed)[0] or "").splitlines()
+    except Fault:  # the compiler may raise anything while it parses and prints
+        return []
+
+
+def _type_text(one: Any) -> str:
+    # Of a type by itself, the printer says T.Tuple.
+    return " ".join(one.script(int_dtype="int64").replace("T.Tuple(", "R.Tuple(").split())
+
+
 def words_of(offence: Offence) -> str:
     """Return what is said of an offence, whatever else is in the module."""
+    if offence.check == Check.SIGNATURES:
+        return offence.where.partition(": ")[0]
     return offence.where if offence.check in (ILL_FORMED, READS_BACK) else offence.rule
 
 

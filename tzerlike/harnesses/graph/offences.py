@@ -9,7 +9,7 @@ from typing import Any
 from tzerlike.core.case import PassSpec
 from tzerlike.core.effort import Check, Effort
 from tzerlike.core.observation import ILL_FORMED, READS_BACK, Offence
-from tzerlike.graph.relax import relax_accepts, relax_objection, same_type
+from tzerlike.graph.relax import change_of_type, relax_accepts, relax_objection
 from tzerlike.graph.steps import IMPORT_STEPS, noted_as
 from tzerlike.harnesses.graph.construct import differing_construct
 from tzerlike.harnesses.graph.passes import ROUND_TRIPS
@@ -52,5 +52,5 @@ class PassJudge:
             yield Offence(Check.IMMUTABILITY, self._name, "its input as it was", "")
         if self._signatures:
             old, new = (tvm_api.type_of(module[tvm_api.ENTRY]) for module in (self._before, after))
-            if not same_type(old, new):
-                yield Offence(Check.SIGNATURES, self._name, "the type of main", f"{old} is {new}"[:400])
+            if change := change_of_type(old, new):
+                yield Offence(Check.SIGNATURES, self._name, "the type of main", f"{change}: {old} is {new}"[:400])

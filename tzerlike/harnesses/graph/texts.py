@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tzerlike.core.effort import Check
 from tzerlike.core.finding import Finding
 from tzerlike.core.limits import Limits
 from tzerlike.core.observation import Stage
@@ -16,7 +17,7 @@ from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Texts
 from tzerlike.findings.bundles.compilation import confirming_limits
 from tzerlike.findings.issue.listing import PARSED_ONLY
-from tzerlike.findings.issue.subject import OPERATORS_SHOWN, PASS_SHOWN
+from tzerlike.findings.issue.subject import OPERATORS_SHOWN, PASS_SHOWN, TYPES_SHOWN
 from tzerlike.findings.programs import JudgeCase
 from tzerlike.findings.repro import LIMIT, quotable, replaying, without_idle_imports
 from tzerlike.graph.importers import importer_in, importer_named
@@ -28,7 +29,7 @@ from tzerlike.graph.steps import GRADIENT, noted_as
 from tzerlike.graph.stored import model_of
 from tzerlike.graph.symbols import RUNS
 from tzerlike.harnesses.graph.building import expected_results
-from tzerlike.harnesses.graph.failing import shortest_source, without_idle_passes
+from tzerlike.harnesses.graph.failing import shortest_source, types_around, without_idle_passes
 from tzerlike.harnesses.graph.fewer_lines import with_bare_output
 from tzerlike.harnesses.graph.given import NO_MODEL, given_to_failing
 from tzerlike.harnesses.graph.imported_program import imported_program
@@ -178,14 +179,17 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
     if short.place is not None:
         # Other operators would be in the place of one that is not shown.
         notes = {**notes, PASS_SHOWN: short.place, OPERATORS_SHOWN: []}
+    if finding.kind == "invalid-ir" and finding.observation.offences[0].check == Check.SIGNATURES:
+        notes = {**notes, TYPES_SHOWN: types_around(short.finding, short.source)}
     return Texts(f"{lines}\n\n{shown}\n", repro, short.test, bool(short.test) or shows, notes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """A source with its regression test, and a script where that is not the one of the whole source; the place of the
-    pass that these take alone, where it is of what that is given."""
+    """A source with the finding on it and its regression test, and a script where that is not the one of the whole
+    source; the place of the pass that these take alone, where it is of what that is given."""
 
+    finding: Finding
     source: str
     test: str
     repro: str = ""
@@ -207,18 +211,19 @@ def _shortest(
 
     bare = with_bare_output(source)
     if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding)):
-        return _Short(bare, test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
+        return _Short(finding, bare, test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
     if given := given_to_failing(finding, model):
         text = shortest_source(given.finding, NO_MODEL, given.source)
         longer = len(text.splitlines()) - len(source.splitlines())
         if longer <= given.place and (test := written(given.finding, text, NO_MODEL)):
-            return _Short(text, test, repro_script(given.finding, NO_MODEL, text, limits, None), given.place)
+            script = repro_script(given.finding, NO_MODEL, text, limits, None)
+            return _Short(given.finding, text, test, script, given.place)
     shortest = shortest_source(finding, model, source)
     if shortest != source:
         plainer = without_idle_passes(finding, model, shortest)
         if test := written(plainer, shortest):
-            return _Short(shortest, test, repro_script(plainer, model, shortest, limits, wrong))
-    return _Short(source, written(finding, source))
+            return _Short(plainer, shortest, test, repro_script(plainer, model, shortest, limits, wrong))
+    return _Short(finding, source, written(finding, source))
 
 
 def source_of_program(finding: Finding, model: Model) -> ModelSource | None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from tzerlike.core.case import PassSpec
 from tzerlike.core.effort import Check
-from tzerlike.core.errors import UserError
 from tzerlike.core.observation import Offence
-from tzerlike.passes import dlight
-from tzerlike.passes.catalog import instantiate
+from tzerlike.passes.catalog import own_name
 
 INVALID = """\
 Looks at the module around each pass, for what {name} does by the rule: {rule}.
@@ -189,16 +186,6 @@ def watch_source(offence: Offence) -> str:
     looks = _LOOKS | {"call": _bad_call(offence.where)}
     bad = f"{_DTYPE_OF}\n{looks.get(offence.rule, _BAD_NODE)}{_BAD_NODES}"
     return bad + _WATCH.format(given="self.shown or bad_nodes(module)", kept="", look=_ILL_TYPED)
-
-
-def own_name(name: str) -> str:
-    """Return what a pass that is known by `name` calls itself, as instruments hear of it: some have another name."""
-    if name == dlight.DLIGHT:
-        return dlight.NAME
-    try:
-        return str(instantiate(PassSpec(name)).info.name)
-    except UserError:
-        return name
 
 
 def _bad_call(where: str) -> str:

@@ -12,12 +12,13 @@ from tzerlike.core.case import Case, ContextConfig, PassSpec
 from tzerlike.core.effort import Check
 from tzerlike.core.errors import UserError
 from tzerlike.core.finding import Finding
+from tzerlike.core.observation import Offence
 from tzerlike.core.shrink import Task, search
 from tzerlike.findings.issue.pytest_file import UNCHANGED, pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
-from tzerlike.harnesses.tir.invalid import own_name, watch_source
+from tzerlike.harnesses.tir.invalid import watch_source
 from tzerlike.harnesses.tir.regression import applied_statements, build_statements, pieces_of, stand_in
-from tzerlike.passes.catalog import constructor_source, instantiate, steps_of
+from tzerlike.passes.catalog import constructor_source, instantiate, own_name, steps_of
 from tzerlike.passes.naming import short_name
 from tzerlike.passes.pipeline import default_pipeline
 from tzerlike.processes.forked import in_child
@@ -66,18 +67,14 @@ def applied_test(finding: Finding, script: str) -> Regression:
     """Return the test of a pass that changes its input, here the program itself, outside of any pipeline; cured is to
     look at the input after the pass alone. It is none where the pass does so in a pipeline alone."""
     (offence,) = finding.observation.offences
-    program = pieces_of(script)
-    if offence.check != Check.IMMUTABILITY:
-        return Regression()
-    name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
-    spec = _as_run(finding.case, offence.pass_name)
-    if spec is None:
+    program, spec = pieces_of(script), _as_run(finding.case, offence.pass_name)
+    if offence.check != Check.IMMUTABILITY or spec is None:
         return Regression()
     call = constructor_source(spec) + "(Module)\n"
     imports = [*(line for word, line in _IMPORTS.items() if f"{word}." in _HASHED + call), *program.imports]
     steps = (_HASHED + call, call + _HASHED)
-    texts = (pytest_file(name, [program.inside, one + UNCHANGED], imports, [program.outside]) for one in steps)
-    return Regression(*texts)
+    name, outside = _test_name(offence), [program.outside]
+    return Regression(*(pytest_file(name, [program.inside, one + UNCHANGED], imports, outside) for one in steps))
 
 
 def stepwise_test(finding: Finding, script: str) -> Regression:
@@ -88,13 +85,12 @@ def stepwise_test(finding: Finding, script: str) -> Regression:
     if spec is None:
         return Regression()
     call, hashed = f"{constructor_source(spec)}(mod)", _HASHED.strip().replace("Module", "mod")
-    name = f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
 
     def written(*last: str) -> str:
         under = textwrap.indent("\n".join((*made, *last)), "    ")
         body = f"{head}with target:\n{under}\n{UNCHANGED.replace('Module', 'mod')}\n"
         imports = [line for word, line in _IMPORTS.items() if f"{word}." in body]
-        return pytest_file(name, [program.inside, body], [*imports, *program.imports], [program.outside])
+        return pytest_file(_test_name(offence), [program.inside, body], [*imports, *program.imports], [program.outside])
 
     return Regression(written(hashed, call), written(call, hashed))
 
@@ -118,6 +114,10 @@ def fewest_steps(finding: Finding) -> Case | None:
 
     answer, _ = in_child(work)
     return None if answer is None else Case.from_json(json.loads(answer))
+
+
+def _test_name(offence: Offence) -> str:
+    return f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}"
 
 
 def _as_run(case: Case, name: str) -> PassSpec | None:
@@ -153,7 +153,7 @@ def invalid_ir_test(finding: Finding, script: str) -> Regression:
         build, imports = build_statements(case, "", False, instruments="watch")
         body = f"with contextlib.suppress(Exception):\n{textwrap.indent(build, '    ')}assert {runs}not watch.shown\n"
         return pytest_file(
-            f"{snake_case(short_name(offence.pass_name))}_{snake_case(offence.check)}",
+            _test_name(offence),
             [program.inside, body],
             [*(line for name, line in _IMPORTS.items() if f"{name}." in body + watch), *program.imports, *imports],
             [watch, program.outside],
