@@ -240,3 +240,6 @@ def test_the_test_of_slow_code_fails_while_the_default_build_is_slower(tmp_path:
     began = "began = time.perf_counter()"
     slow = read.text.replace(began, f"{began}\n        time.sleep(0.002 * (function is default))")
     assert slow != read.text and [status(text) for text in (slow, ones.cured)] == [1, 0]
+    told = f"assert all((one.numpy() == 1).all() for one in arguments)\n        {began}"
+    kept = ones.cured.replace(began, told)
+    assert kept.count("== 1") == 1 and status(kept) == 0, "each run finds the inputs as they are given"

@@ -10,15 +10,19 @@ from tzerlike.execution.compare.inputs import BufferParameter, Parameter
 from tzerlike.execution.compare.slowdown import SLOWER
 from tzerlike.findings.issue.pytest_file import pytest_file, snake_case
 from tzerlike.harnesses.proof import Regression
-from tzerlike.harnesses.tir.checks import argument_names, dtype_source, is_compact
+from tzerlike.harnesses.tir.checks import dtype_source, is_compact
 from tzerlike.harnesses.tir.regression import build_statements, pieces_of
 from tzerlike.harnesses.tir.script import without_guilty
 from tzerlike.passes.naming import short_name
 
 _TIMED = """\
+arguments = [tvm.runtime.tensor(values) for values in inputs]
+
 def seconds(function):
+    for argument, values in zip(arguments, inputs):
+        argument.copyfrom(values)
     began = time.perf_counter()
-    function({arguments})
+    function(*arguments)
     return time.perf_counter() - began
 
 samples = [[seconds(function) for function in (without, default)] for _ in range(200)]
@@ -38,17 +42,17 @@ def speed_tests(finding: Finding, script: str, parameters: Sequence[Parameter]) 
     name = f"{snake_case(short_name(results.guilty)) if results else 'compile'}_speed"
     faster, imports = build_statements(without_guilty(finding), "without", True)
     slower, more = build_statements(replace(finding.case, passes=()), "default", True)
-    arguments = argument_names(parameters)
     for read in (False, True):
-        lines = ['DATA = np.load(pathlib.Path(__file__).with_name("inputs.npz"))'] * read
-        for i, (argument, parameter) in enumerate(zip(arguments, parameters, strict=True)):
+        lines = ['DATA = np.load(pathlib.Path(__file__).with_name("inputs.npz"))'] * read + ["inputs = ["]
+        for i, parameter in enumerate(parameters):
             assert isinstance(parameter, BufferParameter)
             dtype = dtype_source(parameter.dtype)
             made = f'DATA["argument{i}"].astype({dtype})' if read else f"np.ones({parameter.shape}, {dtype})"
-            lines.append(f"{argument} = tvm.runtime.tensor({made})")
+            lines.append(f"    {made},")
+        lines.append("]")
         wanted = ["import time", "import numpy as np", *imports, *more, *program.imports]
         wanted += ["import pathlib"] * read + ["import ml_dtypes"] * any("ml_dtypes" in line for line in lines)
-        timed = _TIMED.format(arguments=", ".join(arguments), slower=SLOWER)
+        timed = _TIMED.format(slower=SLOWER)
         texts = (
             pytest_file(name, [program.inside, "\n".join(lines), built, timed], wanted, [program.outside])
             for built in (faster + slower, faster + "default = without\n")
