@@ -33,6 +33,7 @@ class Rebuilding:
         self.within: tuple[str, ...] = ()
         self._calls: list[tuple[str, tuple[int, ...], dict[str, Attribute], tuple[int, ...], tuple[str, ...]]] = []
         self._outputs: list[int] = []
+        self._idle: set[int] = set()
 
     def source(self, origin: Origin) -> int:
         return self._add(origin.type, origin)
@@ -70,7 +71,8 @@ class Rebuilding:
         return self.source(self.origin_like(kind)) if found is None else found
 
     def model(self) -> Model:
-        """Return what there is; results that nothing takes come out, and sources that nothing takes stay out."""
+        """Return what there is; results that nothing takes come out, but for those that are to stay idle where others
+        come out, and sources that nothing takes stay out."""
         used = {one for _, inputs, *_ in self._calls for one in inputs}
         sources = [n for n, origin in enumerate(self.origins) if origin is not None and n in used]
         made = [one for *_, outputs, _ in self._calls for one in outputs]
@@ -81,11 +83,17 @@ class Rebuilding:
             )
             for row, inputs, attributes, outputs, within in self._calls
         )
-        out = tuple(place[one] for one in made if one not in used or one in self._outputs)
-        return Model(tuple(origin for n in sources if (origin := self.origins[n])), vertices, out)
+        free = [one for one in made if one not in used or one in self._outputs]
+        out = [one for one in free if one in self._outputs or one not in self._idle] or free
+        return Model(
+            tuple(origin for n in sources if (origin := self.origins[n])), vertices, tuple(place[one] for one in out)
+        )
 
     def comes_out(self, number: int) -> None:
         self._outputs.append(number)
+
+    def stays_idle(self, number: int) -> None:
+        self._idle.add(number)
 
     def _origin(self, wanted: Wanted) -> Origin:
         origin = Origin(wanted.type, "input", float(wanted.low), float(wanted.high), self.dice.below(1 << 20))
@@ -126,3 +134,7 @@ def put_again(into: Rebuilding, model: Model, edit: Edit, sources: Sequence[int]
     for one in model.outputs:
         if into.origins[place[one]] is None:
             into.comes_out(place[one])
+    taken = {*model.outputs, *(one for vertex in model.vertices for one in vertex.inputs)}
+    for one in range(len(model.sources), len(place)):
+        if one not in taken:
+            into.stays_idle(place[one])

@@ -134,6 +134,13 @@ def test_calls_take_less_and_plainer_things() -> None:
     assert found.vertices[0].attributes == {"axis": 0}
 
 
+def test_a_result_that_nothing_takes_stays_so() -> None:
+    double, single = (TensorType((2, 3), dtype) for dtype in ("float64", "float32"))
+    model = Model((Origin(double),), (Vertex("call_tir:sum_and_difference", (0, 0), {}, (double, double)),), (2,))
+    (plain,) = [one for one in plainer_dtypes(model) if one.types()[0] == single]
+    assert plain.outputs == (2,)
+
+
 def test_extents_and_the_attribute_that_goes_with_them_change_together() -> None:
     """The images of a convolution in two groups have twice the channels of its filters."""
     window = {"strides": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1), "data_layout": "NCHW"}
