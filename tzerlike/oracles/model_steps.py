@@ -63,8 +63,9 @@ def account_of_signature(found: Offence) -> Account:
 
 
 def account_of_text(found: Offence) -> Account:
+    what = found.where.split()[0] if "." in found.where else "a module"
     return Account(
-        headline=f"A Relax module changes when it is written and read as {READ_BACK[short_name(found.pass_name)]}",
+        headline=f"{READ_BACK[short_name(found.pass_name)]} round trip changes {what}",
         expected="A module that is written with its metadata is read back unchanged.",
         actual="The module that is read is not structurally equal to the original; the first difference is",
         quoted=found.where,

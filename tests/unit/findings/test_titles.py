@@ -8,7 +8,7 @@ import pytest
 
 from tests.subjects import OFF, SCRIPT, frames, subject, wrong
 from tzerlike.core.case import Case
-from tzerlike.core.observation import ILL_FORMED, NOT_KEPT, Exit, Observation, Offence, Stage
+from tzerlike.core.observation import ILL_FORMED, NOT_KEPT, READS_BACK, Exit, Observation, Offence, Stage
 from tzerlike.core.results import Rejection
 from tzerlike.findings.issue.headline import headline
 from tzerlike.findings.issue.markdown import report
@@ -548,6 +548,21 @@ def test_of_invalid_ir_the_title_keeps_what_is_left() -> None:
     seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
     told = replace(subject("invalid-ir", seen, ("model-form", "P", "x")), case=Case("{}", harness="graph"))
     assert headline(told) == "[Bug][Relax] ToMixedPrecision leaves an ill-formed module"
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        ("relax.nn.rms_norm Call.attrs RMSNormAttrs.epsilon", "relax.nn.rms_norm"),
+        ("If.ty TupleType.fields", "If.ty"),
+        ("it is read as another one", "a module"),
+    ],
+)
+def test_the_title_of_a_round_trip_names_what_it_changes(where: str, what: str) -> None:
+    found = Offence(READS_BACK, "relax.ThroughText", "the same module", where)
+    seen = Observation(Exit.OK, Stage.DONE, offences=(found,))
+    told = replace(subject("invalid-ir", seen, ("model-text", "ThroughText")), case=Case("{}", harness="graph"))
+    assert headline(told) == f"[Bug][Relax] TVMScript round trip changes {what}"
 
 
 NESTED = """\
