@@ -54,6 +54,21 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     write_together(path.parent, {path.name: data})
 
 
+def write_output(path: Path, data: str) -> None:
+    """Write a file that a user named: as `write_atomic` does where there is a file or nothing, and otherwise into what
+    is there, be it a link, a pipe or a device.
+
+    StorageError where it cannot be written.
+    """
+    if not path.is_symlink() and (path.is_file() or not path.exists()):
+        write_atomic(path, data)
+        return
+    try:
+        path.write_text(data, encoding="utf-8")
+    except OSError as error:
+        raise storage_error(path, error) from error
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is whole or absent whenever a reader looks; a power cut may cost it.
 

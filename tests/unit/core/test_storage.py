@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 from tzerlike.core.errors import StorageError
 from tzerlike.core.finding import Signed
-from tzerlike.core.storage import NoSpace, Room, locked, write_atomic, write_new, write_together
+from tzerlike.core.storage import NoSpace, Room, locked, write_atomic, write_new, write_output, write_together
 from tzerlike.findings.bundles.bundle import store_bundle
 
 
@@ -31,6 +32,23 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Pa
     assert not path.is_symlink()
     assert outside.read_text() == "as it was"
     assert not os.path.lexists(trap)
+
+
+def test_what_a_user_names_is_written_into_and_never_replaced(tmp_path: Path) -> None:
+    """As root, a rename over /dev/null would take it from the whole machine."""
+    pipe, kept, link = tmp_path / "pipe", tmp_path / "kept.html", tmp_path / "link.html"
+    os.mkfifo(pipe)
+    link.symlink_to(kept)
+    with ThreadPoolExecutor() as pool:
+        reader = pool.submit(pipe.read_text)
+        write_output(pipe, "page")
+        assert reader.result() == "page"
+    for path in (link, kept, tmp_path / "new.html"):
+        write_output(path, path.name)
+        assert path.read_text() == path.name
+    assert pipe.is_fifo() and link.is_symlink()
+    with pytest.raises(StorageError, match="Is a directory"):
+        write_output(tmp_path, "page")
 
 
 def test_files_written_together_are_all_there_or_leave_nothing_behind(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tzerlike.campaign.stats import read_stats
 from tzerlike.cli.commands.shared import print_table
 from tzerlike.core.config import CampaignConfig
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import write_atomic
+from tzerlike.core.storage import write_output
 from tzerlike.coverage.source.places import Places
 from tzerlike.coverage.source.show import percent, ranges_text
 from tzerlike.coverage.source.totals import BlockTally, Row
@@ -47,7 +47,7 @@ def coverage(campaign: Path, against: Path | None, by: str, match: str, page_fil
         raise UserError(f"--against: {against} ran on another TVM or with other coverage than {campaign}")
     tally = BlockTally(_places(covered), covered.reached, None if other is None else other.reached)
     if page_file is not None:
-        write_atomic(page_file, _page(_title(campaign, against), tally, match, _tried(covered.directory)))
+        write_output(page_file, _page(_title(campaign, against), tally, match, _tried(covered.directory)))
     if as_json:
         click.echo(json.dumps(_everything(covered, tally, match)))
     elif by == "line":

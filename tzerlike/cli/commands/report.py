@@ -11,7 +11,7 @@ import click
 from tzerlike.cli.named import named
 from tzerlike.cli.progress import progress
 from tzerlike.core.errors import UserError
-from tzerlike.core.storage import write_atomic
+from tzerlike.core.storage import write_output
 from tzerlike.findings.bundles.bundle import read_bundle
 from tzerlike.findings.cases import harness_of
 from tzerlike.findings.reduction import REDUCED, ROUGHLY
@@ -43,7 +43,7 @@ def report(directory: Path, html_file: Path | None, as_json: bool) -> None:
     with progress("findings") as steps:
         overview = read_overview(directory, steps)
     if html_file is not None:
-        write_atomic(html_file, page(overview))
+        write_output(html_file, page(overview))
     if as_json:
         click.echo(json.dumps(overview.to_json()))
         return
