@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tzerlike.core.errors import UserError
-from tzerlike.mutators import ALL, MutationEnv, make_mutators
-from tzerlike.systems.tvm_api import tirx
+from tzerlike.mutators import ALL, Guarded, MutationEnv, make_mutators
+from tzerlike.systems.tvm_api import entry_of, module_of, parse_script, s_tir, tirx
 from tzerlike.testing import check_mutator, sample_functions
 from tzerlike.tir.tree import Tree
 
@@ -50,6 +50,31 @@ class Moody:
         self.calls += 1
         tree = Tree(func)
         return tree.replace(tree.of_type(tirx.For)[0], tirx.Evaluate(tirx.Var("x", "int32") + self.calls))
+
+
+def test_a_schedule_may_change_the_function_that_it_is_made_of() -> None:
+    """TVM does so where nobody but the schedule holds the module."""
+    func = parse_script(
+        """
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.sblock("b"):
+            v = T.axis.spatial(8, i)
+            A[v] = v
+"""
+    )
+
+    def unroll(func: Any, rng: Random, env: MutationEnv) -> Any:
+        schedule = s_tir.Schedule(module_of(func))
+        schedule.unroll(schedule.get_loops(schedule.get_sblock("b"))[0])
+        return entry_of(schedule.mod)
+
+    mutator = Guarded(unroll, "unroll")
+    child = mutator(func, Random(0), MutationEnv())
+    assert child is not None
+    assert mutator(child, Random(0), MutationEnv()) is None, "it is unrolled"
 
 
 @pytest.fixture

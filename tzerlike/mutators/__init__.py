@@ -18,7 +18,7 @@ from tzerlike.mutators import annotate, buffers, domain, general, kernels, sched
 from tzerlike.mutators.protocol import MutationEnv, Mutator, MutatorFunction, runs_compiler
 from tzerlike.plugins import extended, load_plugin
 from tzerlike.systems.refusal import CompilerRefused
-from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, HAS_TILES, KNOWN_IR, SYSTEM, raised_by_tvm, structural_equal
+from tzerlike.systems.tvm_api import CONSTRUCTION_ERRORS, HAS_TILES, KNOWN_IR, SYSTEM, raised_by_tvm, structural_hash
 from tzerlike.tir.tree import Tree, defines_once
 
 __all__ = [
@@ -48,6 +48,8 @@ class Guarded:
 
     def told(self, func: Any, rng: Random, env: MutationEnv) -> Any | None:
         """The same; CompilerRefused with what the compiler raised in a mutator that runs it."""
+        # A schedule may change the function that it is made of in its place.
+        before = structural_hash(func)
         try:
             child = self.mutator(func, rng, env)
         except CONSTRUCTION_ERRORS as error:
@@ -57,7 +59,7 @@ class Guarded:
             if self.runs_compiler:
                 raise CompilerRefused(error) from error
             return None
-        if child is None or child.same_as(func) or structural_equal(child, func):
+        if child is None or structural_hash(child) == before:
             return None
         tree = Tree(child)
         return child if tree.size <= env.max_nodes and defines_once(tree) else None
