@@ -71,9 +71,11 @@ class Rebuilding:
         return self.source(self.origin_like(kind)) if found is None else found
 
     def model(self) -> Model:
-        """Return what there is; results that nothing takes come out, but for those that are to stay idle where others
-        come out, and sources that nothing takes stay out."""
+        """Return what there is; results that nothing takes come out, but for those that are to stay idle beside one of
+        the same call that does not, and sources that nothing takes stay out."""
         used = {one for _, inputs, *_ in self._calls for one in inputs}
+        alive = used.union(self._outputs)
+        idle = {one for *_, outputs, _ in self._calls if alive.intersection(outputs) for one in outputs} & self._idle
         sources = [n for n, origin in enumerate(self.origins) if origin is not None and n in used]
         made = [one for *_, outputs, _ in self._calls for one in outputs]
         place = {number: new for new, number in enumerate((*sources, *made))}
@@ -83,11 +85,9 @@ class Rebuilding:
             )
             for row, inputs, attributes, outputs, within in self._calls
         )
-        free = [one for one in made if one not in used or one in self._outputs]
-        out = [one for one in free if one in self._outputs or one not in self._idle] or free
-        return Model(
-            tuple(origin for n in sources if (origin := self.origins[n])), vertices, tuple(place[one] for one in out)
-        )
+        taken = used | idle
+        out = tuple(place[one] for one in made if one not in taken or one in self._outputs)
+        return Model(tuple(origin for n in sources if (origin := self.origins[n])), vertices, out)
 
     def comes_out(self, number: int) -> None:
         self._outputs.append(number)

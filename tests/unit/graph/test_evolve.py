@@ -11,11 +11,13 @@ import pytest
 from tests.models import Drafted, floats
 from tzerlike.core.case import Case, PassSpec
 from tzerlike.core.errors import UserError
+from tzerlike.graph.dice import Dice
 from tzerlike.graph.evolve import MODEL_LIMITS, MODEL_MUTATORS, Surroundings, mutated
 from tzerlike.graph.generate import random_model
 from tzerlike.graph.menu import Menu
 from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Vertex, model_text
 from tzerlike.graph.prune import pruned
+from tzerlike.graph.rebuild import Rebuilding
 from tzerlike.graph.smaller import (
     eased_calls,
     fewer_dimensions,
@@ -139,6 +141,18 @@ def test_a_result_that_nothing_takes_stays_so() -> None:
     model = Model((Origin(double),), (Vertex("call_tir:sum_and_difference", (0, 0), {}, (double, double)),), (2,))
     (plain,) = [one for one in plainer_dtypes(model) if one.types()[0] == single]
     assert plain.outputs == (2,)
+
+
+def test_of_a_call_whose_results_all_stay_idle_they_come_out() -> None:
+    """A model has no calls for nothing."""
+    into = Rebuilding(ROWS, Dice(Random(0)), MODEL_LIMITS)
+    source = into.source(Origin(ROW))
+    results = into.call(ROWS["call_tir:sum_and_difference"], (source, source), {})
+    for result in results:
+        into.stays_idle(result)
+    assert into.model().outputs == (1, 2)
+    into.comes_out(results[0])
+    assert into.model().outputs == (1,)
 
 
 def test_extents_and_the_attribute_that_goes_with_them_change_together() -> None:
