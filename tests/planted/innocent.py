@@ -232,6 +232,17 @@ with T.sblock("root"):
 """,
 )
 
+CARRIED = """
+C = T.sblock_alloc_buffer((8,), "int32")
+for i in range(8):
+    with T.sblock("c"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi]
+    with T.sblock("b"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = C[vi // 2]
+"""
+
 ORDERS = {
     "opaque blocks before allocations are planned": Innocent(
         THROUGH, "s_tir.ConvertBlocksToOpaque; s_tir.PlanAndUpdateBufferAllocationLocation", why="agrees"
@@ -465,6 +476,26 @@ for i in range(8):
 """,
         ),
         why="uninitialised",
+    ),
+    "memory moved into a loop that carries a value": Innocent(blocks(TWO, CARRIED), why="carried-value"),
+    "memory moved into a loop that has a point twice": Innocent(
+        blocks(
+            TWO,
+            """
+C = T.sblock_alloc_buffer((8,), "int32")
+for i, j in T.grid(8, 2):
+    with T.sblock("c"):
+        vi = T.axis.spatial(8, (i + j) % 8)
+        C[vi] = A[vi]
+    with T.sblock("b"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = C[vi]
+""",
+        ),
+        why="carried-value",
+    ),
+    "memory of a loop that an opaque axis goes over": Innocent(
+        blocks(TWO, CARRIED.replace("spatial(8, i)", "opaque(8, i)")), why="agrees"
     ),
     "a cast of what has no value there": Innocent(
         script(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.planted.find_seeds import apply
+from tests.planted.innocent import CARRIED, TWO, blocks
 from tests.planted.table import HARMLESS, MISCOMPILES
 from tests.planted.test_planted import SEEDS, programs
 from tzerlike.core.case import Case, ContextConfig
@@ -19,7 +20,6 @@ from tzerlike.processes.forked import in_child
 __all__ = ["programs"]
 
 BUGS = {
-    "allocation_moved_into_a_loop": ("s_tir.PlanAndUpdateBufferAllocationLocation",),
     "break_in_a_virtual_thread": ("s_tir.InjectVirtualThread",),
     "partition_of_a_short_loop": ("s_tir.LoopPartition",),
     "bfloat16_in_a_bind": ("tirx.BF16ComputeLegalize",),
@@ -115,6 +115,18 @@ def main(A: T.Buffer((4,), "int32"), N: T.Buffer((1,), "int32"), B: T.Buffer((8,
     found = misled("tirx.FlattenBuffer", func)
     assert (found[:2] if found else ("",)) == ((told, index[2:-1]) if told else ("",))
     assert misled("tirx.RemoveNoOp", func) is None
+
+
+@pytest.mark.parametrize(("index", "carries"), [("vi // 2", True), ("vi", False)])
+def test_what_iterations_pass_on_is_told_from_what_is_theirs(index: str, carries: bool) -> None:
+    from tzerlike.execution.diagnosis.job import carries_values, meaning_of
+    from tzerlike.systems import tvm_api
+
+    text = blocks(TWO, CARRIED.replace("vi // 2", index))
+    module = tvm_api.module_of(tvm_api.parse_script(text))
+    meaning = meaning_of(Case(tvm_api.dump_ir(module)), module, "")
+    assert meaning is not None
+    assert carries_values(meaning, module) == carries
 
 
 def test_a_pass_that_has_bounds_read_again_is_named_though_readings_of_what_it_leaves_differ() -> None:

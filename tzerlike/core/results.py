@@ -15,6 +15,8 @@ from tzerlike.core.schema import Text, Whole, converted
 NOT_ALLOWED = "not-allowed"
 """The rule of a program that was not run because it holds what is in no table of tzerlike.tir.allowlist."""
 
+CARRIED_VALUE = "carried-value"
+"""The rule of a program that TVM moves memory of, and that passes a value on between iterations over spatial axes."""
 
 BASELINE: Final = "reference"
 """The baseline build in files and signatures, which outlive a change of words."""

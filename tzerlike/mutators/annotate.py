@@ -8,10 +8,10 @@ from typing import Any
 
 from tzerlike.mutators.protocol import MutationEnv
 from tzerlike.mutators.schedule import cached_and_moved, scheduled
-from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, source_of, tirx, tvm, type_of
+from tzerlike.systems.tvm_api import array_items, function_with, params_of, s_tir, source_of, tirx
 from tzerlike.tir.node import DEFINING, loop_with
 from tzerlike.tir.scope import SERIAL
-from tzerlike.tir.tree import Site, Tree, left_early
+from tzerlike.tir.tree import Site, Tree, left_early, whole_of
 
 FUNCTION_ANNOTATIONS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("tirx.noalias", (True, False)),
@@ -172,14 +172,4 @@ def _stages(loop: Any) -> int:
 
 def _widened(regions: Any, rng: Random) -> list[Any]:
     """The same buffers, some of them as a whole."""
-    made = []
-    for region in array_items(regions):
-        if rng.randrange(2):
-            ranges = [
-                tvm.ir.Range.from_min_extent(tirx.IntImm(type_of(extent).dtype, 0), extent)
-                for extent in array_items(type_of(source_of(region)).shape)
-            ]
-            made.append(tirx.BufferRegion(source_of(region), ranges))
-        else:
-            made.append(region)
-    return made
+    return [whole_of(source_of(region)) if rng.randrange(2) else region for region in array_items(regions)]

@@ -146,7 +146,7 @@ def refresh_regions(block: Node) -> Node:
     """
     if declares_nothing(block):
         return block
-    accessed, inner = _accessed_buffers(block)
+    accessed, inner = accessed_buffers(block)
     sizes = _sizes(accessed)
     by_memory = {memory_var_of(buffer): buffer for buffer in accessed}
     reads, writes = s_tir.analysis.get_sblock_read_write_region(block, by_memory)
@@ -174,16 +174,21 @@ def _visible(region: Node, inner: set[int], sizes: set[int]) -> Node:
     mixed = any(dtype_of(extent.min) != dtype_of(extent.extent) for extent in array_items(region.region))
     if not mixed and not any(key(var) in inner for var in _used_by(bounds)) and not _divided_by(bounds) - sizes:
         return region
-    shape = array_items(type_of(source_of(region)).shape)
+    return whole_of(source_of(region))
+
+
+def whole_of(buffer: Node) -> Node:
+    """The region of all of a buffer."""
+    shape = array_items(type_of(buffer).shape)
     whole = [tvm.ir.Range.from_min_extent(tirx.IntImm(type_of(extent).dtype, 0), extent) for extent in shape]
-    return tirx.BufferRegion(source_of(region), whole)
+    return tirx.BufferRegion(buffer, whole)
 
 
 def may_divide_by_zero(block: Node) -> bool:
     """Whether a region that a block declares is divided by what varies: neither a number nor a size of a buffer."""
     regions = [*array_items(block.reads), *array_items(block.writes)]
     divided = [_divided_by(_bounds(region)) for region in regions]
-    return any(divided) and any(by - _sizes(_accessed_buffers(block)[0]) for by in divided)
+    return any(divided) and any(by - _sizes(accessed_buffers(block)[0]) for by in divided)
 
 
 def _bounds(region: Node) -> list[Node]:
@@ -218,7 +223,7 @@ def _used_by(exprs: Sequence[Node]) -> list[Node]:
     return used
 
 
-def _accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
+def accessed_buffers(block: Node) -> tuple[list[Node], set[int]]:
     """The buffers that the body of `block` uses, be it through views, and that come from outside of it; and the keys of
     what it defines."""
     pending = [block]

@@ -15,6 +15,7 @@ from typing import Any
 from tzerlike.core.case import Case
 from tzerlike.core.effort import Effort
 from tzerlike.core.observation import Stage
+from tzerlike.core.results import CARRIED_VALUE
 from tzerlike.core.targets import kind_of_target
 from tzerlike.execution.compare.results import interpret_seeded
 from tzerlike.execution.diagnosis.iterators import misled
@@ -30,9 +31,12 @@ from tzerlike.systems.compilation import Compilation, load
 from tzerlike.systems.program_diff import program_diff
 from tzerlike.systems.refusal import CompilerRefused
 from tzerlike.systems.tvm_passes import PassTrail, Turn
+from tzerlike.tir.own_memory import with_own_memory
 from tzerlike.tir.promises import TRUSTED
 from tzerlike.tir.shape import change_of
 from tzerlike.tir.typecheck import TypeChecker
+
+_PLANS_MEMORY = "s_tir.PlanAndUpdateBufferAllocationLocation"
 
 _NOT_MODELLED = "tirx.LowerTVMBuiltin"
 """The pass from which on the interpreter does not follow: behind it comes what makes code."""
@@ -133,6 +137,7 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail, kernel: boo
         return left_over
     seen = look(wrong)
     before, after = suspects[0].before, suspects[-1].after
+    planned = len(suspects) == 1 and trail.names[suspects[0].index] == _PLANS_MEMORY
     walk = Walk(
         trail.begun,
         seen.change,
@@ -142,8 +147,15 @@ def where_meaning_is_lost(meaning: Meaning | None, trail: PassTrail, kernel: boo
         seen.difference,
         statements=change_of(tvm_api.dump_ir(before), tvm_api.dump_ir(after)),
         misled=(len(suspects) == 1 and misled(trail.names[suspects[0].index], tvm_api.entry_of(before))) or (),
+        breaks=CARRIED_VALUE if planned and carries_values(looker, before) else "",
     )
     return walk, (before, after)
+
+
+def carries_values(meaning: Meaning | KernelMeaning, module: Any) -> bool:
+    """Whether a module means something else once each iteration over spatial axes alone has memory of its own."""
+    func = with_own_memory(tvm_api.entry_of(module))
+    return func is not None and meaning.look(tvm_api.module_of(func)).state is Correctness.WRONG
 
 
 def _where_types_are_lost(trail: PassTrail, turns: Sequence[Turn]) -> tuple[Walk, Pair] | None:

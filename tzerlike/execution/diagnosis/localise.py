@@ -82,6 +82,8 @@ def localised(case: Case, seen: Observation, run: _Run, take_walk: TakeWalk, bas
         if walk is not None:
             deed = walk.deed if len(walk.suspects) == 1 else ()
             results = replace(results, deed=deed, misused=walk.misused, misled=walk.misled)
+            if walk.breaks:
+                results = replace(results, verdict="undefined", rule=walk.breaks, where=walk.detail)
         return replace(seen, results=results)
 
     def faulty(other: Case) -> bool:

@@ -50,7 +50,8 @@ class Walk:
     as a unified diff, where that was asked for, and `statements` what that changes (`tir.shape.change_of`).
     `misused` is the first of the case's own passes that was given what its preconditions exclude, if that was no later.
     `misled` is what the culprit goes by that is wrong itself (tzerlike.execution.diagnosis.iterators), an expression,
-    and what it makes of that; empty where nothing is known to be.
+    and what it makes of that; empty where nothing is known to be. `breaks` is a rule of TVM's that the program breaks
+    and the culprit goes by: then nobody is at fault.
     """
 
     passes: Count
@@ -64,6 +65,7 @@ class Walk:
     misused: Text = ""
     statements: tuple[Text, ...] = ()
     misled: tuple[Text, ...] = ()
+    breaks: Text = ""
 
     @property
     def deed(self) -> tuple[str, ...]:
