@@ -477,6 +477,16 @@ for i in range(8):
         ),
         why="uninitialised",
     ),
+    "a division by zero beside integers of 4 bits": Innocent(
+        script(
+            'A: T.Buffer((1, 1), "int4"), B: T.Buffer((2, 2), "int32")',
+            """
+for i in T.vectorized(2):
+    B[0, (T.Mul(0, 2) + 2) % i] = T.Cast("int32", A[T.Mul(0, 2), (T.Mul(0, 2) + 2) % i * 2 + 1])
+""",
+        ),
+        why="internal-error",
+    ),
     "memory moved into a loop that carries a value": Innocent(blocks(TWO, CARRIED), why="carried-value"),
     "memory moved into a loop that has a point twice": Innocent(
         blocks(

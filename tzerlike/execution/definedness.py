@@ -23,6 +23,7 @@ from tzerlike.tir.scope import constant_int
 from tzerlike.tir.tree import Site, Tree
 
 _FLOAT8 = re.compile(r'"float8_[a-z0-9]*?(x\d+)?"')
+_SUB_BYTE = re.compile(r'"(u?int)[1-7](x\d+)?"')
 _STEERING = ("condition", "predicate", "iter_values", "min", "extent", "step")
 """Fields that say what is computed, and how often."""
 
@@ -32,20 +33,26 @@ _WRAPPING = (tirx.Broadcast, tirx.Cast, tirx.Let)
 
 
 def verdict_of(case: Case, module: Any, effort: Effort) -> str:
-    """Return the interpreter's verdict on the program of `case`, which `module` is: of its likeness with wider floats
-    where it has 8-bit ones. What goes astray by its text is undefined, though no input may take it there."""
+    """Return the interpreter's verdict on the program of `case`, which `module` is: of its likeness with wider numbers
+    where it has 8-bit floats, or integers of less than a byte, whose likeness may at most be undefined.
+
+    What goes astray by its text is undefined, though no input may take it there.
+    """
     func = tvm_api.entry_of(module)
     if goes_astray(func):
         return Verdict.UNDEFINED
     _, _, results = interpret_seeded(func, case.input_seed, effort)
     wider = _FLOAT8.sub(lambda found: f'"float16{found[1] or ""}"', case.ir)
-    if results.verdict != Verdict.UNKNOWN or wider == case.ir:
+    whole_bytes = _SUB_BYTE.sub(lambda found: f'"{found[1]}8{found[2] or ""}"', wider)
+    if results.verdict != Verdict.UNKNOWN or whole_bytes == case.ir:
         return results.verdict
     try:
-        likeness = ask_compiler(lambda: tvm_api.entry_of(tvm_api.load_ir(wider)))
+        likeness = ask_compiler(lambda: tvm_api.entry_of(tvm_api.load_ir(whole_bytes)))
     except CompilerRefused:
         return results.verdict
-    return interpret_seeded(likeness, case.input_seed, effort)[2].verdict
+    verdict = interpret_seeded(likeness, case.input_seed, effort)[2].verdict
+    # What fits a byte may overflow what is smaller.
+    return verdict if whole_bytes == wider or verdict == Verdict.UNDEFINED else results.verdict
 
 
 def never_divides_by_zero(case: Case, module: Any, effort: Effort) -> bool:
