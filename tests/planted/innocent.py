@@ -477,6 +477,11 @@ for i in range(8):
         ),
         why="uninitialised",
     ),
+    "a mask of lanes in single bits": Innocent(
+        script(TWO, "for i in T.vectorized(8):\n    if i < 5:\n        B[i] = A[i]"),
+        options=(("tirx.enable_buffer_level_predication", True),),
+        why="agrees",
+    ),
     "a division by zero beside integers of 4 bits": Innocent(
         script(
             'A: T.Buffer((1, 1), "int4"), B: T.Buffer((2, 2), "int32")',

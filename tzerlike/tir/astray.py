@@ -1,16 +1,17 @@
-"""Accesses that are out of bounds whatever the inputs, in code that runs on none of them too.
+"""Accesses and casts that go wrong whatever the inputs, in code that runs on none of them too.
 
 The interpreter sees what a program does on its inputs, or nothing of a program that it cannot run. What nobody may
 write is told by the text: an index that is a number beyond the extent, or one that loops around the access take there
-while no condition keeps them from it.
+while no condition keeps them from it; a number that is cast to an integer type without such a value.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tzerlike.core.dtypes import parse
 from tzerlike.systems.tvm_api import array_items, is_buffer, part, s_tir, tirx, type_of
-from tzerlike.tir.node import accessed_by, is_choice, is_jump, key, variables_in
+from tzerlike.tir.node import accessed_by, dtype_of, is_choice, is_jump, key, variables_in
 from tzerlike.tir.scope import constant_int
 from tzerlike.tir.tree import Site, Tree
 
@@ -19,10 +20,21 @@ _GUARDS = (tirx.IfThenElse, tirx.Select, tirx.While, tirx.And, tirx.Or, s_tir.SB
 
 
 def goes_astray(func: Any) -> bool:
-    """Whether some access is out of the bounds of its buffer for certain, wherever it is made at all."""
+    """Whether some access is out of the bounds of its buffer for certain, wherever it is made at all, or the cast of
+    some number gives none."""
     sites = Tree(func).sites
+    if any(_has_no_value(site.node) for site in sites):
+        return True
     left = {above.number for site in sites if is_jump(site.node) for above in site.ancestors()}
     return any(_is_astray(site, left) for site in sites if accessed_by(site.node) is not None)
+
+
+def _has_no_value(node: Any) -> bool:
+    """Whether a number is cast to an integer type that it is out of the range of, or NaN is."""
+    if type(node) is not tirx.Cast or type(node.value) not in (tirx.IntImm, tirx.FloatImm):
+        return False
+    kind, number = parse(dtype_of(node)), node.value.value
+    return kind is not None and kind.is_int and not kind.low - 1 < number < kind.high + 1
 
 
 def _is_astray(site: Site, left: set[int]) -> bool:

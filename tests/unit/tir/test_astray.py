@@ -1,4 +1,4 @@
-"""Programs that nobody may write, by their text: accesses out of bounds, and views that TVM would not make."""
+"""Programs that nobody may write, by their text: accesses and casts that go wrong, views that TVM would not make."""
 
 from __future__ import annotations
 
@@ -39,11 +39,17 @@ def main(A: T.Buffer((4, 8), "float32"), n: T.int32):
             False,
         ),
         ("A[i, n] = T.float32(1)", False),
+        ('A[i, 0] = T.Cast("float32", T.Cast("uint8", T.float32(-1.5)))', True),
+        ('A[i, 0] = T.Cast("float32", T.Cast("uint8", T.float32(-0.5)))', False),
+        ('A[i, 0] = T.Cast("float32", T.Cast("int32", T.float32(2147483648)))', True),
+        ('A[i, 0] = T.Cast("float32", T.Cast("int4", 8))', True),
+        ('A[i, 0] = T.Cast("float32", T.Cast("int4", 7))', False),
+        ('A[i, 0] = T.Cast("float32", T.Cast("int8", n))', False),
         ("A[i, i % 8] = T.float32(1)", False),
         ('with T.sblock("a"):\n            v = T.axis.spatial(4, i)\n            A[v + 1, 0] = T.float32(1)', False),
     ],
 )
-def test_what_is_out_of_bounds_for_certain(inner: str, astray: bool) -> None:
+def test_what_goes_wrong_for_certain(inner: str, astray: bool) -> None:
     assert goes_astray(parse_script(PROGRAM.format(inner=inner))) is astray
 
 

@@ -94,7 +94,9 @@ def _joined(operands: Sequence[str], own: str) -> bool:
 
 
 def _mask(operands: Sequence[str], own: str) -> bool:
-    return len(operands) == 2 and operands[0] == operands[1] and _kind(operands[0]).is_int and _kind(own).is_bool
+    """TVM's own code says uint1 for one bit of a mask (tensor_intrin/arm_cpu.py)."""
+    bounds = len(operands) == 2 and operands[0] == operands[1] and _kind(operands[0]).is_int
+    return bounds and _kind(own).scalar in ("bool", "uint1")
 
 
 def _null_test(operands: Sequence[str], own: str) -> bool:
