@@ -127,8 +127,8 @@ def main() -> None:
     stages: dict[str, Counter[str]] = {"together": Counter(), "apart": Counter()}
     own: list[float] = []
     starts: dict[str, float] = {}
-    for seed in range(asked.rounds + 1):
-        # The first round is for what a start costs.
+    for seed in (0, 0, *range(1, asked.rounds + 1)):
+        # The first round fills the cache of seeds, the second is for what a start costs.
         iterations = asked.jobs * (asked.iterations if seed else 1)
         common = ["--ui", "none", "--seed", str(seed), *options, "--budget", "1d", "--iterations", str(iterations)]
         with tempfile.TemporaryDirectory() as directory:
@@ -137,8 +137,8 @@ def main() -> None:
             # Which goes first changes from round to round: the machine may get slower or faster meanwhile.
             spent = {name: finish(run[name].orders, own) for name in sorted(run, reverse=bool(seed % 2))}
             states = {name: [read_state(path) for path in plan.states] for name, plan in run.items()}
-        starts = starts or spent
         if not seed:
+            starts = spent
             continue
         rates = {name: rate(each) for name, each in states.items()}
         pairs = {name: sum(state.pairs for state in each) for name, each in states.items()}
