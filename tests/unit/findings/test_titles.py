@@ -241,6 +241,10 @@ def test_a_division_that_no_execution_makes_is_told_as_such() -> None:
         rejection = Rejection("internal-error", True, support)
         seen = Observation(Exit.REJECTED, Stage.BUILD, message, "s_tir.StmtSimplify", rejection=rejection)
         assert headline(subject("ice-on-valid", seen)) == f"[Bug][TIR] StmtSimplify fails: {told}"
+    defined = Rejection("internal-error", True, "defined")
+    of_floats = replace(seen, message=message.replace("pb", "fb"), rejection=defined)
+    told = "[Bug][TIR] StmtSimplify fails: division of floats by zero"
+    assert headline(subject("ice-on-valid", of_floats)) == told
     cast = "InternalError: Check failed: (value >= 0) is false: cannot make uint from negative value -1"
     for support, told in (
         ("defined", "it makes an unsigned constant of -1"),

@@ -65,6 +65,8 @@ def reason(message: str) -> str:
 def never_computed(message: str) -> str:
     """What TVM computes, or would, where a program never does since it has no undefined behavior; "" where TVM says
     another thing. The program may have it where nothing is executed, or an analysis makes it up."""
+    if "fb->value != 0" in message:  # of src/ir/prim/const_fold.h: floats, for which IEEE 754 has a quotient
+        return "division of floats by zero"
     if re.search("[Dd]ivide by zero", message):
         return "division by zero in TVM's own arithmetic"
     negative = re.search(r"cannot make uint from negative value (-[\w.]+)", message)
