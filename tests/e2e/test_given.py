@@ -20,7 +20,7 @@ from tzerlike.execution.compare.evidence import Evidence
 from tzerlike.execution.executor import ForkExecutor
 from tzerlike.findings.bundles.bundle import Confirmation, write_bundle
 from tzerlike.findings.refresh import report_of
-from tzerlike.graph.model import Model
+from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.harnesses.graph.given import given_to_failing
 from tzerlike.harnesses.graph.harness import HARNESS
 from tzerlike.oracles import effort_for, judged, make_oracles
@@ -84,3 +84,15 @@ def test_a_report_names_what_the_pass_is_given(executor: ForkExecutor, tmp_path:
         assert "Gradient" not in rest
     for name in ("test_regression.py", "repro.py"):
         assert "R.squeeze(" in (written := path.joinpath(name).read_text()) and "Gradient" not in written
+
+
+def test_what_shows_only_with_a_constant_in_place_is_told_with_it(executor: ForkExecutor) -> None:
+    """A closure takes a parameter from outside, and defines a constant itself: it is out of sight outside."""
+    scalar, choice = TensorType((), "float32"), TensorType((), "bool")
+    inside = Vertex("if:two", (1, 0, 0, 0, 0), {}, (scalar, scalar), ("closure0",))
+    outside = Vertex("if:two", (1, 0, 0, 0, 0), {}, (scalar, scalar))
+    model = Model((Origin(scalar), Origin(choice, "constant")), (inside, outside), (3, 5))
+    (finding,) = judged_by(executor, case_of(model, "relax.EliminateCommonSubexpr"))
+    made = HARNESS.texts(executor, finding, Limits(), Evidence(no_arrays()), lambda other: judged_by(executor, other))
+    for text in (made.script, made.repro, made.test):
+        assert "R.const(" in text and "BindParams" not in text

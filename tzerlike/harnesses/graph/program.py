@@ -6,13 +6,14 @@ import base64
 import json
 import textwrap
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from tzerlike.core.errors import Fault
 from tzerlike.graph.bodies import SingleCall, body_of
 from tzerlike.graph.calls import call_source
+from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin, VaryingExtent, Vertex
 from tzerlike.graph.relax import relax_module
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
@@ -27,7 +28,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A module, whose constants are parameters.
+    """A module, whose constants are parameters where nothing else is said.
 
     `source` are statements that define `Module`, with tvm, relax, tirx, I, R, T, zlib and base64 in scope; `shown` is
     what a reader is given to look at: the same, but where the source is JSON, the TVMScript that does not read back.
@@ -37,16 +38,17 @@ class ModelSource:
     shown: str
 
 
-def source_program(model: Model, *, alone: bool = False) -> ModelSource | None:
+def source_program(model: Model, *, values: Sequence[Array] = (), alone: bool = False) -> ModelSource | None:
     """Return the program of a model: TVMScript if that reads back, else the calls that build it, else its JSON.
 
-    `alone` is what it is to `relax_module`. None where TVM can neither build nor print the model and it is no plain
-    list of calls.
+    It holds its constants where there are `values` of all its sources; `alone` is what it is to `relax_module`. None
+    where TVM can neither build nor print the model and it is no plain list of calls.
     """
-    calls = building_source(model, alone=alone)
+    calls = "" if values else building_source(model, alone=alone)
 
     def look() -> str:
-        module = relax_module(model, None, alone=alone)
+        constants = iter([value for value, one in zip(values, model.sources, strict=False) if one.kind == "constant"])
+        module = relax_module(model, (lambda origin: next(constants)) if values else None, alone=alone)
         text = tvm_api.script_of(module)
         reads = _reads_as(text, text)
         return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])

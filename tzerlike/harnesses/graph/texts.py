@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -154,6 +155,10 @@ sys.exit(int(bad.any()))
 """
 
 
+_MOST = 1 << 14
+"""Characters of a source that holds constants, which do not compress."""
+
+
 def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: JudgeCase) -> Texts:
     """Return the texts of a finding; where no source makes its program, it takes tzerlike to show it."""
     model = model_of(finding.case.ir)
@@ -174,7 +179,7 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
         return Texts(f"{lines}\n\n{program.shown}\n", script, test)
     short = _shortest(executor, finding, model, program.source, wrong, limits)
     repro, shows = shown_by(executor, finding, [*filter(None, (short.repro, script))])
-    shown = program.shown if short.source == program.source else short.source
+    shown = short.shown or (program.shown if short.source == program.source else short.source)
     notes = variants_shown(executor, finding, model, judge)
     if short.place is not None:
         # Other operators would be in the place of one that is not shown.
@@ -187,13 +192,17 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
 @dataclass(frozen=True, slots=True)
 class _Short:
     """A source with the finding on it and its regression test, and a script where that is not the one of the whole
-    source; the place of the pass that these take alone, where it is of what that is given."""
+    source; the place of the pass that these take alone, where it is of what that is given.
+
+    `shown` is what a reader is given to look at, where that is not the source.
+    """
 
     finding: Finding
     source: str
     test: str
     repro: str = ""
     place: int | None = None
+    shown: str = ""
 
 
 def _shortest(
@@ -223,7 +232,31 @@ def _shortest(
         plainer = without_idle_passes(finding, model, shortest)
         if test := written(plainer, shortest):
             return _Short(plainer, shortest, test, repro_script(plainer, model, shortest, limits, wrong))
-    return _Short(finding, source, written(finding, source))
+    test = written(finding, source)
+    return (None if test else _with_constants(finding, model, limits, written)) or _Short(finding, source, test)
+
+
+def _with_constants(
+    finding: Finding, model: Model, limits: Limits, written: Callable[[Finding, str, Model], str]
+) -> _Short | None:
+    """What shows only where the program holds its constants: branches and closures take parameters from outside.
+
+    None where it has none, is imported, is run, or is too long for a report.
+    """
+    case = finding.case
+    constants = any(one.kind == "constant" for one in model.sources)
+    if not constants or importer_in(case.passes) or finding.kind == "wrong-code":
+        return None
+    _, values = values_of_runs(model, ROWS, case.input_seed)[0]
+    program = source_program(model, values=values, alone=GRADIENT in case.passes)
+    if program is None or len(program.source) > _MOST:
+        return None
+    program = in_short(program)
+    for text in dict.fromkeys((shortest_source(finding, NO_MODEL, program.source), program.source)):
+        if test := written(finding, text, NO_MODEL):
+            shown = program.shown if text == program.source else text
+            return _Short(finding, text, test, repro_script(finding, NO_MODEL, text, limits, None), shown=shown)
+    return None
 
 
 def source_of_program(finding: Finding, model: Model) -> ModelSource | None:
