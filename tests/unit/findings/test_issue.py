@@ -194,6 +194,22 @@ def test_what_misled_a_pass_is_named_with_what_it_is_wrong_about() -> None:
     assert "Behind that" not in report(subject("wrong-code", replace(found, results=replace(led, misled=()))))
 
 
+def test_what_is_undefined_behind_the_guilty_pass_is_said() -> None:
+    found = wrong()
+    assert found.results is not None
+    for deed, words in (
+        (
+            ("integer-overflow", "+tirx.DeclBuffer"),
+            " Its output overflows an integer on these inputs, its input does not.",
+        ),
+        (("value",), ""),
+        ((), ""),
+    ):
+        blamed = replace(found.results, guilty="FlattenBuffer", deed=deed)
+        text = report(subject("wrong-code", replace(found, results=blamed)))
+        assert f"The cause is the pass `FlattenBuffer`.{words}\n" in text
+
+
 def test_who_broke_what_the_failing_pass_was_given_is_named_first() -> None:
     origin = Offence("types", "s_tir.CompactBufferAllocation", "buffer", "a buffer laid out by int32x8")
     seen = Observation(Exit.CRASH, Stage.BUILD, "SIGSEGV", "tirx.FlattenBuffer", 11, origin=origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from tzerlike.core.case import GRAPH, Case
@@ -102,11 +103,17 @@ def results_in_words(subject: Subject) -> list[str]:
     elif results.guilty == CODE_GENERATION and subject.guilt is None:
         text += f" {_NO_PASS}"
     elif results.guilty and subject.guilt is None:
-        text += f" The cause is {_culprit(results.guilty)}."
+        text += f" The cause is {_culprit(results.guilty)}.{_undefined_behind(results.deed)}"
     if results.misled:
         by, given, made = results.misled
         text += f" Behind that is {code(by)}, which wrongly turns {code(given)} into {code(made)}."
     return [text]
+
+
+def _undefined_behind(deed: Sequence[str]) -> str:
+    """What is undefined behind a pass and was not in front of it, by what that does (Walk.deed)."""
+    words = _UNDEFINED.get(deed[0]) if deed else None
+    return f" Its output {words} on these inputs, its input does not." if words else ""
 
 
 def _inaccurate(difference: Difference) -> str:
@@ -184,12 +191,18 @@ def _slower_with(subject: Subject) -> str:
     return results.guilty if results is not None and results.guilty else "passes of its own"
 
 
-_UNDEFINED = {
+_UNDEFINED: Mapping[str, str] = {
     "race": "has a data race",
     "out-of-bounds": "accesses memory out of bounds",
     "uninitialised": "reads uninitialized memory",
     "divergent-barrier": "has a divergent barrier",
+    "integer-overflow": "overflows an integer",
+    "division-by-zero": "divides by zero",
+    "shift-range": "shifts by more bits than there are, or fewer than none",
+    "cast-range": "casts a number to a type that does not have it",
+    "negative-extent": "has a negative extent",
 }
+"""What a program does that is undefined, by its rule."""
 
 
 def _undefined(message: str) -> str:
