@@ -70,6 +70,7 @@ BEHAVIOUR: dict[str, Callable[[], Any]] = {
     "leave the group": os.setsid,
     "write a file": lambda: Path("written").write_text("x"),
     "flood": _flood,
+    "warn": lambda: (os.write(2, b"[23:51:10] a.cc:1183: Warning: no\n"), os.abort()),
     "say bad_alloc": lambda: (os.write(2, b"terminate called: std::bad_alloc\n"), os.abort()),
 }
 

@@ -75,6 +75,11 @@ def test_what_a_case_writes_to_stderr_is_its_own(executor: ForkExecutor) -> None
     assert second.stderr == first.stderr
 
 
+def test_what_it_was_warned_of_is_no_part_of_how_it_died(executor: ForkExecutor) -> None:
+    (seen,) = executor.run([case("warn")])
+    assert seen.message == "SIGABRT warning: something" and "Warning: no" in seen.stderr
+
+
 def test_a_child_that_sleeps_is_ended_by_the_wall_clock(executor: ForkExecutor) -> None:
     began = time.monotonic()
     (seen,) = executor.run([case("sleep")], limits=Limits(0.05, LIMITS.memory))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import tempfile
@@ -588,6 +589,10 @@ def _is_kill(status: int, timed_out: bool) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and not timed_out
 
 
+_WARNING = re.compile(r"\[\d\d:\d\d:\d\d\] \S+: Warning: ")
+"""How TVM begins a warning, which says nothing of a death that comes later."""
+
+
 def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tuple[Exit, str]:
     if timed_out or number == signal.SIGPROF:
         return Exit.TIMEOUT, OVER_TIME
@@ -596,7 +601,8 @@ def _death_of(number: int, timed_out: bool, exit_code: int, stderr: str) -> tupl
     if number == signal.SIGSYS:
         return Exit.CONFINED, ""
     if number:
-        last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "")
+        said = (line for line in reversed(stderr.splitlines()) if line.strip() and not _WARNING.match(line))
+        last = next(said, "")
         return Exit.CRASH, f"{signal.Signals(number).name} {last}".strip()
     return Exit.CRASH, f"the compiler ended the process with status {exit_code}"
 

@@ -28,6 +28,7 @@ _NESTED = reduce(lambda inside, _: rf"\((?:[^()]|{inside})*\)", range(5), r"\([^
 
 _QUOTED = (
     (re.compile(r"(?<=PrimExpr ).*?(?= in function )"), "<expression>"),
+    (re.compile(r"(?<=\bbut got )\S.* [-+*/%] .*(?=\.(?:\n|$))"), "<expression>"),
     (re.compile(rf"\bR\.\w+{_NESTED}"), "<type>"),
     (re.compile(rf"(?<=\] ){_NESTED}"), "(<extent>)"),
     (re.compile(r"\b(?:(?:lv|gv|alloc|storage)\d*|\w+_adjoint\d*)\b"), "<variable>"),

@@ -62,3 +62,10 @@ def test_names_of_functions_and_of_gradients_are_in_no_signature() -> None:
     )
     for messages in (strays, cycles):
         assert len({_raised(message, "tirx.MakePackedAPI").signature for message in messages}) == 1
+
+
+def test_an_error_that_quotes_what_an_extent_is_computed_of_is_one_whatever_that_is() -> None:
+    said = "TypeError: Check failed: (maybe_var) is false: The signature exprected an independent Var, but got {}."
+    found = {_raised(said.format(one), "P").signature for one in ("T.int64(2) * l", "n * n + T.int64(1)", "n // 2 * m")}
+    assert len(found) == 1
+    assert _raised(said.format("float32"), "P").signature not in found
