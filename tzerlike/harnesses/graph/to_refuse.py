@@ -57,7 +57,7 @@ def accepted_wrongly(model: Model, module: Any) -> str:
         with np.errstate(all="ignore"):
             found = ROWS[vertex.row].meaning(*[drawn_values(one, 0) for one in model.sources], **vertex.attributes)
     except ValueError as error:
-        said = f"{INFERRED} {_shapes(shapes)}; NumPy: {type(error).__name__}: {error}"[:400]
+        said = f"{INFERRED} {_shapes(shapes)}; a reference in NumPy raises {type(error).__name__}: {error}"[:400]
         return said if _IMPOSSIBLE.search(str(error)) else ""
     except Exception:  # noqa: BLE001 - what depends on the values that were drawn, or on how the meaning is written
         return ""
