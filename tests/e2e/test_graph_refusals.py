@@ -25,7 +25,8 @@ def _wrong(row: str, shape: tuple[int, ...], broken: str, dtype: str = "float32"
 
 CLEAN = _wrong("exp", (3,), "input 0: dtype", dtype="int8")
 MEANT = _wrong("ceil", (3,), "input 0: dtype", dtype="int8")
-ACCEPTED = _wrong("squeeze", (3, 4), "attribute axis", axis=(0,))
+ACCEPTED = _wrong("sort", (3, 4), "attribute axis", axis=99, descending=True)
+UNSQUEEZED = _wrong("squeeze", (3, 4), "attribute axis", axis=(0,))
 DOCUMENTED = _wrong("split", (4,), "attribute indices_or_sections", indices_or_sections=3, axis=0)
 _WINDOWS = [TensorType(shape, "float32") for shape in ((1, 1, 2, 2, 2), (1, 1, 1, 1, 1), (1, 1, 2, 2, 3))]
 _LAYOUTS = {"data_layout": "NCDHW", "kernel_layout": "IODHW"}
@@ -64,7 +65,7 @@ def _found(model: Model) -> Finding | None:
     return judge_refusals(case, seen)
 
 
-@pytest.mark.parametrize("model", [CLEAN, MEANT, DOCUMENTED, WIDER, UNBUILT])
+@pytest.mark.parametrize("model", [CLEAN, MEANT, UNSQUEEZED, DOCUMENTED, WIDER, UNBUILT])
 def test_a_refusal_in_words_is_none_and_neither_is_what_can_be_meant(model: Model) -> None:
     assert _found(model) is None
 
@@ -72,7 +73,7 @@ def test_a_refusal_in_words_is_none_and_neither_is_what_can_be_meant(model: Mode
 def test_what_is_accepted_without_a_meaning_is_a_finding() -> None:
     found = _found(ACCEPTED)
     assert found is not None
-    assert found.parts == ("model-refusals", "squeeze", "accepted", "attribute axis")
+    assert found.parts == ("model-refusals", "sort", "accepted", "attribute axis")
 
 
 def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
@@ -84,7 +85,7 @@ def test_a_refusal_that_does_not_say_why_is_a_finding() -> None:
 @pytest.mark.parametrize(
     "model, headline, actual",
     [
-        (ACCEPTED, "squeeze accepts an invalid axis", "accepts the call:"),
+        (ACCEPTED, "sort accepts an invalid axis", "accepts the call:"),
         (NEGATIVE, "eye gives a result of negative extent", "accepts the call, and type inference gives"),
         (LATE, "cumsum does not reject an invalid axis cleanly", "passes type inference; only a build raises:"),
         (WORDLESS, "einsum does not reject an invalid rank of input 0 cleanly", "leads to an error that does not say"),

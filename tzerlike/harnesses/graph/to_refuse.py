@@ -22,9 +22,10 @@ _FOR_USERS = frozenset({"TypeError", "ValueError", "OverflowError", "NotImplemen
 _BY_ACCIDENT = frozenset({"AttributeError", "IndexError", "KeyError", "UnboundLocalError"})
 """Exceptions that say nothing of the call, whatever their words, unless those name an axis."""
 
-_IMPOSSIBLE = re.compile(r"axis \S+ is out of bounds|axis to squeeze out|could not be broadcast")
-"""What NumPy says of a call that cannot be meant. Other errors are of the values that were drawn, or of lists of other
-lengths, which TVM takes for several of one number."""
+_IMPOSSIBLE = re.compile(r"axis \S+ is out of bounds|could not be broadcast")
+"""What NumPy says of a call that cannot be meant. Other errors are of the values that were drawn, of lists of other
+lengths, which TVM takes for several of one number, or of axes of more than one element to squeeze out, which TVM leaves
+there on purpose, as PyTorch does (TVM's pull request 18478)."""
 
 _MEANT = ("dtype", "padding", "pad_width")
 """What may be another than a row has: a padding that is negative leaves out what lies there, as TVM computes it."""
