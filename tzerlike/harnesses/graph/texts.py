@@ -155,6 +155,9 @@ sys.exit(int(bad.any()))
 """
 
 
+_WITHOUT_INPUTS = ("crash", "ice-on-valid", "invalid-ir")
+"""Kinds for which it takes a compiler alone, and no inputs."""
+
 _MOST = 1 << 14
 """Characters of a source that holds constants, which do not compress."""
 
@@ -241,11 +244,11 @@ def _with_constants(
 ) -> _Short | None:
     """What shows only where the program holds its constants: branches and closures take parameters from outside.
 
-    None where it has none, is imported, is run, or is too long for a report.
+    None where it has none, is imported, has to be run or timed, or is too long for a report.
     """
     case = finding.case
     constants = any(one.kind == "constant" for one in model.sources)
-    if not constants or importer_in(case.passes) or finding.kind == "wrong-code":
+    if not constants or importer_in(case.passes) or finding.kind not in _WITHOUT_INPUTS:
         return None
     _, values = values_of_runs(model, ROWS, case.input_seed)[0]
     program = source_program(model, values=values, alone=GRADIENT in case.passes)
