@@ -90,6 +90,14 @@ ILL_TYPED: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "access",
         lambda: evaluated("int32", lambda p: tirx.BufferLoad(buffer(), [p]), "float32"),
     ),
+    "masked store at too many indices": (
+        "access",
+        lambda: called("tirx.masked_store", "void", buffer(), number(1), number(0), number(0), tirx.IntImm("bool", 1)),
+    ),
+    "masked load of another type": (
+        "access",
+        lambda: called("tirx.masked_load", "float32", buffer(), number(0), tirx.IntImm("bool", 1)),
+    ),
     "loop up to another width": (
         "loop",
         lambda: forced("int32", lambda p: tirx.For(var("int32"), number(0), p, 0, NOTHING), var("int64")),

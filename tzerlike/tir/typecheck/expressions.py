@@ -164,7 +164,19 @@ def _float(checker: TypeChecker, node: Any, own: str) -> None:
 
 
 def _call(checker: TypeChecker, node: Any, own: str) -> None:
-    check_call(node, checker.dtypes(node.args), own)
+    operands = checker.dtypes(node.args)
+    check_call(node, operands, own)
+    name = str(getattr(node.op, "name", ""))
+    if name in _MASKED and len(operands) > _MASKED[name]:
+        buffer, *others = array_items(node.args)
+        held = check_access(checker, buffer, others[_MASKED[name] - 1 : -1])
+        given = own if name.endswith("load") else operands[1]
+        require(held == given or not held, "access", f"{name} of {given} where there is {held}")
+
+
+_MASKED = {"tirx.masked_load": 1, "tirx.masked_store": 2}
+"""Where the indices of predicated accesses begin: behind the buffer, and the value. The mask comes last
+(python/tvm/tirx/op.py)."""
 
 
 RULES: Mapping[type, ExpressionRule] = {
