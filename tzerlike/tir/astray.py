@@ -2,11 +2,14 @@
 
 The interpreter sees what a program does on its inputs, or nothing of a program that it cannot run. What nobody may
 write is told by the text: an index that is a number beyond the extent, or one that loops around the access take there
-while no condition keeps them from it; a number that is cast to an integer type without such a value.
+while no condition keeps them from it; a number that is cast to an integer type without such a value; two numbers whose
+sum, difference or product their signed type does not have.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from operator import add, mul, sub
 from typing import Any
 
 from tzerlike.core.dtypes import parse
@@ -19,9 +22,12 @@ _GUARDS = (tirx.IfThenElse, tirx.Select, tirx.While, tirx.And, tirx.Or, s_tir.SB
 """What may keep an access that stands in it from being made; a block does so by its condition, or by its domain."""
 
 
+_EXACT: Mapping[Any, Callable[[int, int], int]] = {tirx.Add: add, tirx.Sub: sub, tirx.Mul: mul}
+
+
 def goes_astray(func: Any) -> bool:
-    """Whether some access is out of the bounds of its buffer for certain, wherever it is made at all, or the cast of
-    some number gives none."""
+    """Whether some access is out of the bounds of its buffer for certain, wherever it is made at all, or a cast or an
+    operation on numbers gives none."""
     sites = Tree(func).sites
     if any(_has_no_value(site.node) for site in sites):
         return True
@@ -30,7 +36,10 @@ def goes_astray(func: Any) -> bool:
 
 
 def _has_no_value(node: Any) -> bool:
-    """Whether a number is cast to an integer type that it is out of the range of, or NaN is."""
+    """Whether a number is cast to an integer type that it is out of the range of, or NaN is, or two overflow."""
+    if type(node) in _EXACT and type(node.a) is type(node.b) is tirx.IntImm:
+        kind, exact = parse(dtype_of(node)), _EXACT[type(node)](int(node.a.value), int(node.b.value))
+        return kind is not None and kind.is_int and kind.low < 0 and not kind.low <= exact <= kind.high
     if type(node) is not tirx.Cast or type(node.value) not in (tirx.IntImm, tirx.FloatImm):
         return False
     kind, number = parse(dtype_of(node)), node.value.value

@@ -1,4 +1,4 @@
-"""Programs that nobody may write, by their text: accesses and casts that go wrong, views that TVM would not make."""
+"""Programs that nobody may write, by their text: what goes wrong in them for certain, and views that TVM would not make."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ def main(A: T.Buffer((4, 8), "float32"), n: T.int32):
         ('A[i, 0] = T.Cast("float32", T.Cast("int4", 7))', False),
         ('A[i, 0] = T.Cast("float32", T.Cast("int8", n))', False),
         ("A[i, i % 8] = T.float32(1)", False),
+        ("A[i, T.max(n + T.Mul(-2147483648, 2), 0) % 8] = T.float32(1)", True),
+        ("A[i, T.max(n + T.Add(2147483647, 1), 0) % 8] = T.float32(1)", True),
+        ("A[i, T.max(n + T.Sub(-2147483648, -1), 0) % 8] = T.float32(1)", False),
+        ('A[i, T.Cast("int32", T.Mul(T.uint8(200), T.uint8(2))) % 8] = T.float32(1)', False),
         ('with T.sblock("a"):\n            v = T.axis.spatial(4, i)\n            A[v + 1, 0] = T.float32(1)', False),
     ],
 )
