@@ -1,4 +1,4 @@
-"""Programs that nobody may write, by their text: what goes wrong in them for certain, and views that TVM would not make."""
+"""Programs that nobody may write, by their text: what goes wrong for certain, and views that TVM would not make."""
 
 from __future__ import annotations
 
