@@ -25,7 +25,8 @@ class Importer:
 
     A model is written with `package`, which an extra of that name brings and `written_with` imports, and imported by
     `function` of TVM's `module`; `accepted` says who takes it for valid, and `label` is that of issues. `bare`: an only
-    output comes without a tuple around it. The plainest of its `manners` have the last way.
+    output comes without a tuple around it. The plainest of its `manners` have the last way. `options` are what `function`
+    is asked for in a way, where that is not its default.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Importer:
     label: str
     bare: bool
     manners: Mapping[PassSpec, Manner]
+    options: Mapping[int, str] = MappingProxyType({})
 
     @property
     def steps(self) -> tuple[PassSpec, ...]:
@@ -86,6 +88,7 @@ TORCH = Importer(
     label="pytorch",
     bare=False,
     manners=_manners("relax.FromTorch", (AS_EXPORTED, DECOMPOSED), 3),
+    options=MappingProxyType({AS_EXPORTED: "run_ep_decomposition=False"}),
 )
 
 IMPORTERS = (ONNX, TORCH)

@@ -28,6 +28,13 @@ from tzerlike.findings.issue.pytest_file import UNCHANGED
             "The default pipeline with default options, behind `relax.transform.Gradient`, shows it.",
         ),
         (1, ("relax.FromOnnx23_0",), ContextConfig(), Stage.PASSES, "`from_onnx` with default options shows it."),
+        (
+            1,
+            ("relax.FromTorch0_2",),
+            ContextConfig(),
+            Stage.PASSES,
+            "`from_exported_program` with `run_ep_decomposition=False` shows it.",
+        ),
         (1, (), ContextConfig(), Stage.MUTATE, "The calls above take arguments of the documented types."),
         (2, (), ContextConfig(), Stage.PASSES, ""),
         (2, (), ContextConfig(opt_level=2), Stage.PASSES, ""),

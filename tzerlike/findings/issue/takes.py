@@ -69,7 +69,8 @@ def takes(subject: Subject) -> str:
         if GRADIENT in case.passes:
             return f"The default pipeline with default options, behind `relax.transform.Gradient`{lifted}, shows it."
         if importer := importer_in(case.passes):
-            return f"`{importer.function}` with default options shows it."
+            asked = importer.options.get(importer.manners[case.passes[0]].way)
+            return f"`{importer.function}` with {code(asked) if asked else 'default options'} shows it."
         return f"The default pipeline with default options{lifted} shows it."
     if only_with(subject):
         return ""

@@ -20,7 +20,7 @@ from tzerlike.graph.exchange.torch.module import (
     torch_module,
     torch_results,
 )
-from tzerlike.graph.importers import DECOMPOSED, TORCH, Manner
+from tzerlike.graph.importers import AS_EXPORTED, DECOMPOSED, TORCH, Manner
 from tzerlike.graph.meaning.elementwise import Array
 from tzerlike.graph.model import Model, Origin, TensorType, Vertex
 from tzerlike.harnesses.graph.written import Unimportable, WrittenModel, telling_operators
@@ -70,8 +70,8 @@ class TorchWritten(WrittenModel):
         return telling_operators(operators_of(self._exported), _HELPERS)
 
     def source(self, constants: Mapping[str, str], *, alone: bool) -> str:
-        how = "" if self.decomposed else ", run_ep_decomposition=False"
-        return f"{self.module.source(constants)}Module = {TORCH.function}(program{how})"
+        arguments = "program" if self.decomposed else f"program, {TORCH.options[AS_EXPORTED]}"
+        return f"{self.module.source(constants)}Module = {TORCH.function}({arguments})"
 
     def computed(self, inputs: Sequence[Array]) -> list[Array]:
         try:
