@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
 
@@ -25,8 +25,8 @@ class Importer:
 
     A model is written with `package`, which an extra of that name brings and `written_with` imports, and imported by
     `function` of TVM's `module`; `accepted` says who takes it for valid, and `label` is that of issues. `bare`: an only
-    output comes without a tuple around it. The plainest of its `manners` have the last way. `options` are what `function`
-    is asked for in a way, where that is not its default.
+    output comes without a tuple around it. The plainest of its `manners` have the last way. `options` are what
+    `function` is asked for in a way, where that is not its default.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Importer:
     label: str
     bare: bool
     manners: Mapping[PassSpec, Manner]
-    options: Mapping[int, str] = MappingProxyType({})
+    options: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def steps(self) -> tuple[PassSpec, ...]:
