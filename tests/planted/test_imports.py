@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.models import called, case_of, floats, observed
+from tests.models import Drafted, called, case_of, floats, observed
 from tzerlike.core.observation import Observation
 from tzerlike.graph.importers import ONNX
 from tzerlike.graph.model import Model, Origin, TensorType
@@ -40,6 +40,11 @@ def _wide() -> Origin:
     return Origin(TensorType((2, 3, 4), "float32"))
 
 
+def _behind_fma() -> Model:
+    draft = Drafted(floats(3, seed=1), floats(3, seed=2))
+    return draft.model(draft.call("subtract", draft.call("ewise_fma", 0, 1, 1), 1))
+
+
 def _raise(builder: Any, inputs: list[Any], attributes: dict[str, Any]) -> Any:
     raise AttributeError("planted")
 
@@ -50,6 +55,10 @@ WRONG = {
     ),
     "operands-swapped": Planted(
         "Sub", called("subtract", floats(3), floats(3)), lambda _, inputs, attributes: relax.op.subtract(*inputs[::-1])
+    ),
+    # TVM lowers no `ewise_fma`: without an import this model is not built.
+    "behind-what-is-only-imported": Planted(
+        "Sub", _behind_fma(), lambda _, inputs, attributes: relax.op.subtract(*inputs[::-1])
     ),
     "axes-reversed": Planted(
         "Transpose",

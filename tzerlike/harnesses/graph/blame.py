@@ -135,22 +135,31 @@ def _nature(found: Ran) -> str:
 def _of_import(asking: Asking, building: Building, model: Model, runs: Sequence[Run], results: Results) -> Results:
     """Judge the model as it is without an import, then the import of each call by itself.
 
-    Nothing is judged that its package computes otherwise, too.
+    Nothing is judged that its package computes otherwise, too. Where TVM lowers some call of the model only as it is
+    imported, a call whose import is wrong is judged without it as well.
     """
     (run,), step, importer = runs, building.case.passes[0], importer_in(building.case.passes)
     assert importer is not None, "the sequence begins with an import"
     if _otherwise(written(model, run.sources, step), run):
         return Results("unknown", "no-meaning")
     bare = Building(replace(building.case, passes=()), building.channel, building.effort)
-    if asking.ran("no import", bare, runs, partial(bare.built, model, (), LOWERED_ONLY)).ending.wrong:
-        return _of_operator(asking, bare, model, runs, results)
+    refused = False
+    try:
+        if asking.ran("no import", bare, runs, partial(bare.built, model, (), LOWERED_ONLY)).ending.wrong:
+            return _of_operator(asking, bare, model, runs, results)
+    except CompilerRefused:
+        refused = True
     for at, (alone, values) in enumerate(calls_by_themselves(model, run.sources)):
         with suppress(CompilerRefused, Unimportable):
             call, one = written(alone, values, step), Run(alone, values, expected_results((), alone, values))
             build = partial(_imported, building, call)
-            if asking.ran(f"import {at}", building, [one], build).ending.wrong and not _otherwise(call, one):
-                return replace(results, guilty=f"{IMPORT_OF}{call.operators()}")
-    return _unless_errors_grow(results, importer.name)
+            if not asking.ran(f"import {at}", building, [one], build).ending.wrong or _otherwise(call, one):
+                continue
+            build = partial(bare.built, alone, (), LOWERED_ONLY, values)
+            if refused and asking.ran(f"no import {at}", bare, [one], build).ending.wrong:
+                return replace(results, guilty=alone.vertices[0].operator)
+            return replace(results, guilty=f"{IMPORT_OF}{call.operators()}")
+    return results if refused else _unless_errors_grow(results, importer.name)
 
 
 def _imported(building: Building, model: WrittenModel) -> Any:
