@@ -48,6 +48,14 @@ def test_what_it_takes_to_show_a_finding_is_said(
     assert report(told).strip().endswith(f"Reproduced in 2 of 2 runs. {words}".strip())
 
 
+def test_gradients_that_fail_take_no_pipeline() -> None:
+    seen = Observation(Exit.REJECTED, Stage.PASSES, "ValueError: no", "relax.Gradient")
+    told = replace(
+        subject("ice-on-valid", seen), case=Case("{}", (PassSpec("relax.Gradient"),), harness="graph"), tier=1
+    )
+    assert report(told).strip().endswith("`relax.transform.Gradient` alone shows it.")
+
+
 def test_an_option_that_no_script_has_is_not_said_to_be_needed() -> None:
     case = Case("{}", config=ContextConfig(options=(("tirx.disable_assert", True),)))
     told = replace(subject("crash", Observation(Exit.CRASH, Stage.PASSES, "SIGSEGV")), case=case, tier=2)

@@ -66,6 +66,8 @@ def takes(subject: Subject) -> str:
             return f"The passes are those of a pipeline that TVM ships{lifted.rstrip(',')}."
         if UNCHANGED in subject.test:
             return "The pass is one of the default pipeline."
+        if seen.culprit == GRADIENT.name:
+            return "`relax.transform.Gradient` alone shows it."
         if GRADIENT in case.passes:
             return f"The default pipeline with default options, behind `relax.transform.Gradient`{lifted}, shows it."
         if importer := importer_in(case.passes):
