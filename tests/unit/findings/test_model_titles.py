@@ -71,6 +71,14 @@ def test_a_title_names_the_operators_of_a_model_that_calls_few(script: str, mess
     assert headline(told).startswith(f"[Bug][Relax] {words}")
 
 
+@pytest.mark.parametrize("script", [f"{CONCAT}R.tan(y)R.exp(y)R.nn.pad(y)", "@R.function(private=True)\nR.negative(y)"])
+def test_what_is_not_reduced_is_told_without_what_may_not_matter(script: str) -> None:
+    seen = Observation(Exit.REJECTED, Stage.PASSES, "TypeError: no", "relax.P")
+    told = replace(subject("ice-on-valid", seen), case=Case("{}", harness="graph"), script=script)
+    assert headline(told) == "[Bug][Relax] P fails: no"
+    assert headline(replace(told, original_lines=9)) != "[Bug][Relax] P fails: no"
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

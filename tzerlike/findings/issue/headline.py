@@ -184,8 +184,8 @@ def _on_operators(subject: Subject) -> str:
     if subject.case.harness == GRAPH:
         if makes_closures(subject.script):
             return " on a closure"
-        named = called_operators(subject.script)
-        if not named and "(private=True)" in subject.script:
+        named = called_operators(subject.script, reduced=subject.is_reduced)
+        if not named and subject.is_reduced and "(private=True)" in subject.script:
             return " on a private function"
     elif made := _MADE.match(inner):
         named = [made[1]]

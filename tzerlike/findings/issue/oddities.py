@@ -117,8 +117,9 @@ def makes_closures(script: str) -> bool:
     return len(depths) > 1
 
 
-def called_operators(script: str) -> list[str]:
-    """The operators that a model calls, where it calls one or two; else those with a namespace, where there are few.
+def called_operators(script: str, *, reduced: bool = True) -> list[str]:
+    """The operators that a model calls, where it calls one or two; else those with a namespace, where there are few and
+    the model is reduced: of others nobody knows yet which one matters.
 
     Those that reductions put in the place of any do not count.
     """
@@ -127,7 +128,7 @@ def called_operators(script: str) -> list[str]:
         script
     )
     found = list(dict.fromkeys(name for name in named if name not in nothing))
-    for named in (found, [name for name in found if "." in name]):
+    for named in (found, [name for name in found if "." in name])[: 1 + reduced]:
         if len(named) <= _FEW_NAMES:
             return named
     return []
