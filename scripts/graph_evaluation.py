@@ -247,10 +247,10 @@ def _accepted(models: Iterable[Model]) -> tuple[int, float]:
 
     accepted, spent, refusals = 0, 0.0, Counter[str]()
     for model in models:
-        values = {origin: drawn_values(origin, 0) for origin in model.sources}
+        values = [drawn_values(origin, 0) for origin in model.sources]
         start = time.process_time()
         try:
-            accepted += relax_accepts(relax_module(model, lambda origin, values=values: values[origin]))
+            accepted += relax_accepts(relax_module(model, values))
         except Exception as error:  # noqa: BLE001 - what TVM raises is what is counted
             refusals[str(error).strip()[-200:]] += 1
         spent += time.process_time() - start

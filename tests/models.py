@@ -156,4 +156,4 @@ def behind_log(*shape: int) -> Model:
 
 def drawn_module(model: Model) -> Any:
     """A model as Relax, its constants as drawn."""
-    return relax_module(model, lambda origin: drawn_values(origin, 0))
+    return relax_module(model, [drawn_values(origin, 0) for origin in model.sources])

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.e2e.test_graph_texts import written_for
-from tests.models import case_of, disagreements, observed
+from tests.models import case_of, disagreements, drawn_module, observed
 from tzerlike.core.finding import Finding
 from tzerlike.graph.dice import Dice
 from tzerlike.graph.enclose import enclosed, repeated
@@ -23,7 +23,6 @@ from tzerlike.graph.model import Model, Origin, TensorType, VaryingExtent, Verte
 from tzerlike.graph.relax import relax_accepts, relax_module
 from tzerlike.graph.spec import ROWS, forms
 from tzerlike.graph.symbols import with_variables
-from tzerlike.graph.values import drawn_values
 from tzerlike.harnesses.graph.building import Building
 from tzerlike.harnesses.graph.program import building_source, script_of_model, source_program
 from tzerlike.oracles.models import judge_errors, judge_results
@@ -58,7 +57,7 @@ VARYING = Model(
 
 
 def _script(model: Model) -> str:
-    module = relax_module(model, lambda origin: drawn_values(origin, 0))
+    module = drawn_module(model)
     assert relax_accepts(module)
     return str(module.script())
 
@@ -183,7 +182,7 @@ def test_a_list_of_calls_is_written_as_what_builds_it() -> None:
     names: dict[str, Any] = {"relax": tvm_api.part("relax"), "tirx": tvm_api.part("tirx")}
     source = building_source(calls)
     exec(source, names)
-    built = relax_module(calls, lambda origin: None)
+    built = relax_module(calls, None)
     assert tvm_api.script_of(names["Module"]) == tvm_api.script_of(built)
     assert 'TensorType([2 * n, 3], "float32")' in source and "relax.op.full([n, 3]," in source
     assert building_source(CHOICE) == building_source(VARYING) == ""
@@ -210,7 +209,7 @@ def test_the_verifier_takes_models_with_forms() -> None:
         model = random_model(Random(seed), 8, menu, MODEL_LIMITS)
         for change in (enclosed, repeated, enclosed):
             model = change(model, dice) or model
-        module = relax_module(with_variables(model, ROWS, dice) or model, lambda origin: drawn_values(origin, 0))
+        module = drawn_module(with_variables(model, ROWS, dice) or model)
         assert relax_accepts(module), model
 
 

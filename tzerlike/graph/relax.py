@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -10,7 +10,8 @@ from tzerlike.core.untrusted import one_line
 from tzerlike.graph.bodies import Body, BodyItem, Branches, LocalFunction, SingleCall, body_of, content_of
 from tzerlike.graph.calls import OF_VARIABLES, relax_call
 from tzerlike.graph.kernel_call import kernel_call, known_shape
-from tzerlike.graph.model import CLOSURES, Model, Origin, TensorType, Vertex
+from tzerlike.graph.meaning.elementwise import Array
+from tzerlike.graph.model import CLOSURES, Model, TensorType, Vertex
 from tzerlike.graph.symbols import SYMBOLIC_ATTRIBUTE, variable_name
 from tzerlike.systems import tvm_api
 from tzerlike.systems.refusal import CompilerRefused, ask_compiler
@@ -21,15 +22,15 @@ _OBJECTION = 300
 """Characters of what a verifier says."""
 
 
-def relax_module(model: Model, constant: Callable[[Origin], Any] | None, *, alone: bool = False) -> Any:
-    """Return the module whose `main` is the model; constants hold what `constant` makes of their origins, or are
-    parameters, whose extents do not vary, where that is None.
+def relax_module(model: Model, values: Sequence[Array] | None, *, alone: bool = False) -> Any:
+    """Return the module whose `main` is the model; constants hold those of the `values` of all sources that are theirs,
+    or are parameters, whose extents do not vary, where there are none.
 
     Outputs come out in a tuple, but for the only one where that is to come out `alone`.
 
     TVM's own exceptions where it refuses a call.
     """
-    return _Writing(model).module(constant, together=not alone)
+    return _Writing(model).module(values, together=not alone)
 
 
 def relax_accepts(module: Any) -> bool:
@@ -69,11 +70,11 @@ class _Writing:
         self._variables = [_variable(variable_name(place)) for place in range(len(model.variables))]
         self._functions: dict[str, tuple[Any, list[Any]]] = {}
 
-    def module(self, constant: Callable[[Origin], Any] | None, *, together: bool) -> Any:
+    def module(self, values: Sequence[Array] | None, *, together: bool) -> Any:
         known, inputs = {}, []
         for number, one in enumerate(self._model.sources):
-            if one.kind == "constant" and constant is not None:
-                known[number] = _relax.const(constant(one), one.type.dtype)
+            if one.kind == "constant" and values is not None:
+                known[number] = _relax.const(values[number], one.type.dtype)
                 continue
             fixed = _relax.TensorType(one.type.shape, one.type.dtype)
             known[number] = _relax.Var(f"x{number}", fixed if one.kind == "constant" else self._symbolic(one.type))

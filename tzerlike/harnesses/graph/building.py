@@ -68,10 +68,9 @@ class Building:
         return self._runs
 
     def module(self, model: Model, sources: Sequence[Array] | None = None) -> Any:
-        """The model with its constants, which it takes in their order; `sources` are values that are not drawn."""
-        values = zip(self.runs(model)[0][1] if sources is None else sources, model.sources, strict=True)
-        constants = iter([value for value, one in values if one.kind == "constant"])
-        return ask_compiler(lambda: relax_module(model, lambda origin: next(constants), alone=self._gradients))
+        """The model with its constants; `sources` are values that are not drawn."""
+        values = self.runs(model)[0][1] if sources is None else sources
+        return ask_compiler(lambda: relax_module(model, values, alone=self._gradients))
 
     def step(self, spec: PassSpec) -> Callable[[Any], Any]:
         """Return what takes a step of the sequence; an import takes the model, whatever it is given.

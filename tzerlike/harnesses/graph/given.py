@@ -87,12 +87,11 @@ def _text(case: Case, model: Model, before: Sequence[PassSpec], *, bound: bool) 
 
     def printed() -> str:
         values = values_of_runs(model, ROWS, case.input_seed)[0][1]
-        constants = iter([value for value, one in zip(values, model.sources, strict=True) if one.kind == "constant"])
-        constant = (lambda origin: next(constants)) if bound else None
         if importer_in(before):
             first, *rest = before
             return tvm_api.script_of(module_behind(case, rest, written(model, values, first).importer()()))
-        return tvm_api.script_of(module_behind(case, before, relax_module(model, constant, alone=GRADIENT in before)))
+        module = relax_module(model, values if bound else None, alone=GRADIENT in before)
+        return tvm_api.script_of(module_behind(case, before, module))
 
     try:
         return in_child(printed)[0] or ""

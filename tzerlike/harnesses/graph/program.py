@@ -38,17 +38,16 @@ class ModelSource:
     shown: str
 
 
-def source_program(model: Model, *, values: Sequence[Array] = (), alone: bool = False) -> ModelSource | None:
+def source_program(model: Model, *, values: Sequence[Array] | None = None, alone: bool = False) -> ModelSource | None:
     """Return the program of a model: TVMScript if that reads back, else the calls that build it, else its JSON.
 
-    It holds its constants where there are `values` of all its sources; `alone` is what it is to `relax_module`. None
-    where TVM can neither build nor print the model and it is no plain list of calls.
+    `values` and `alone` are what they are to `relax_module`. None where TVM can neither build nor print the model and
+    it is no plain list of calls.
     """
-    calls = "" if values else building_source(model, alone=alone)
+    calls = building_source(model, alone=alone) if values is None else ""
 
     def look() -> str:
-        constants = iter([value for value, one in zip(values, model.sources, strict=False) if one.kind == "constant"])
-        module = relax_module(model, (lambda origin: next(constants)) if values else None, alone=alone)
+        module = relax_module(model, values, alone=alone)
         text = tvm_api.script_of(module)
         reads = _reads_as(text, text)
         return json.dumps([text, reads, not reads and bool(calls) and _builds(calls, text), tvm_api.dump_ir(module)])

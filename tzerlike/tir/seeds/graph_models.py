@@ -30,4 +30,4 @@ def recipes() -> Iterator[Recipe]:
 
 def _lowered(number: int, menu: Menu) -> dict[str, Any]:
     model = random_model(rng_for(0, "graph", number), 1 + number % _LARGEST, menu, _LIMITS)
-    return fused(relax_module(model, lambda origin: drawn_values(origin, 0)))
+    return fused(relax_module(model, [drawn_values(origin, 0) for origin in model.sources]))
