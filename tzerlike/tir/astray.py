@@ -23,6 +23,7 @@ _GUARDS = (tirx.IfThenElse, tirx.Select, tirx.While, tirx.And, tirx.Or, s_tir.SB
 
 
 _EXACT: Mapping[Any, Callable[[int, int], int]] = {tirx.Add: add, tirx.Sub: sub, tirx.Mul: mul}
+"""What operations give that may overflow."""
 
 
 def goes_astray(func: Any) -> bool:

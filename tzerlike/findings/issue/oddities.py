@@ -128,10 +128,9 @@ def called_operators(script: str, *, reduced: bool = True) -> list[str]:
         script
     )
     found = list(dict.fromkeys(name for name in named if name not in nothing))
-    for named in (found, [name for name in found if "." in name])[: 1 + reduced]:
-        if len(named) <= _FEW_NAMES:
-            return named
-    return []
+    if reduced and len(found) > _FEW_NAMES:
+        found = [name for name in found if "." in name]
+    return found if len(found) <= _FEW_NAMES else []
 
 
 def unusual_dtype(script: str) -> str:

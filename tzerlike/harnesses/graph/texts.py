@@ -180,38 +180,44 @@ def texts(executor: ForkExecutor, finding: Finding, limits: Limits, judge: Judge
         # Nothing of it is tried: a child has less than the limit of its test.
         test = regression_test(finding, model, program.source, wrong).text
         return Texts(f"{lines}\n\n{program.shown}\n", script, test)
-    short = _shortest(executor, finding, model, program.source, wrong, limits)
+    short = _shortest(executor, finding, model, program, wrong, limits)
     repro, shows = shown_by(executor, finding, [*filter(None, (short.repro, script))])
-    shown = short.shown or (program.shown if short.source == program.source else short.source)
     notes = variants_shown(executor, finding, model, judge)
     if short.place is not None:
         # Other operators would be in the place of one that is not shown.
         notes = {**notes, PASS_SHOWN: short.place, OPERATORS_SHOWN: []}
     if finding.kind == "invalid-ir" and finding.observation.offences[0].check == Check.SIGNATURES:
-        notes = {**notes, TYPES_SHOWN: types_around(short.finding, short.source)}
-    return Texts(f"{lines}\n\n{shown}\n", repro, short.test, bool(short.test) or shows, notes)
+        notes = {**notes, TYPES_SHOWN: types_around(short.finding, short.program.source)}
+    return Texts(f"{lines}\n\n{short.program.shown}\n", repro, short.test, bool(short.test) or shows, notes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """A source with the finding on it and its regression test, and a script where that is not the one of the whole
-    source; the place of the pass that these take alone, where it is of what that is given.
-
-    `shown` is what a reader is given to look at, where that is not the source.
-    """
+    """A program with the finding on it and its regression test, and a script where that is not the one of the whole
+    program; the place of the pass that these take alone, where it is of what that is given."""
 
     finding: Finding
-    source: str
+    program: ModelSource
     test: str
     repro: str = ""
     place: int | None = None
-    shown: str = ""
+
+
+def _plain(text: str) -> ModelSource:
+    """A program that a reader sees as it stands."""
+    return ModelSource(text, text)
 
 
 def _shortest(
-    executor: ForkExecutor, finding: Finding, model: Model, source: str, wrong: ExpectedOutput | None, limits: Limits
+    executor: ForkExecutor,
+    finding: Finding,
+    model: Model,
+    program: ModelSource,
+    wrong: ExpectedOutput | None,
+    limits: Limits,
 ) -> _Short:
-    """The shortest source whose regression test is proved."""
+    """The shortest program whose regression test is proved."""
+    source = program.source
 
     def written(found: Finding, text: str, model: Model = model) -> str:
         tests = (
@@ -223,20 +229,20 @@ def _shortest(
 
     bare = with_bare_output(source)
     if bare != source and (test := proved(executor, bare_test(finding, model, bare, wrong), finding)):
-        return _Short(finding, bare, test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
+        return _Short(finding, _plain(bare), test, of_bare_output(repro_script(finding, model, bare, limits, wrong)))
     if given := given_to_failing(finding, model):
         text = shortest_source(given.finding, NO_MODEL, given.source)
         longer = len(text.splitlines()) - len(source.splitlines())
         if longer <= given.place and (test := written(given.finding, text, NO_MODEL)):
             script = repro_script(given.finding, NO_MODEL, text, limits, None)
-            return _Short(given.finding, text, test, script, given.place)
+            return _Short(given.finding, _plain(text), test, script, given.place)
     shortest = shortest_source(finding, model, source)
     if shortest != source:
         plainer = without_idle_passes(finding, model, shortest)
         if test := written(plainer, shortest):
-            return _Short(plainer, shortest, test, repro_script(plainer, model, shortest, limits, wrong))
+            return _Short(plainer, _plain(shortest), test, repro_script(plainer, model, shortest, limits, wrong))
     test = written(finding, source)
-    return (None if test else _with_constants(finding, model, limits, written)) or _Short(finding, source, test)
+    return (None if test else _with_constants(finding, model, limits, written)) or _Short(finding, program, test)
 
 
 def _with_constants(
@@ -255,10 +261,10 @@ def _with_constants(
     if program is None or len(program.source) > _MOST:
         return None
     program = in_short(program)
-    for text in dict.fromkeys((shortest_source(finding, NO_MODEL, program.source), program.source)):
-        if test := written(finding, text, NO_MODEL):
-            shown = program.shown if text == program.source else text
-            return _Short(finding, text, test, repro_script(finding, NO_MODEL, text, limits, None), shown=shown)
+    shortest = shortest_source(finding, NO_MODEL, program.source)
+    for one in (program,) if shortest == program.source else (_plain(shortest), program):
+        if test := written(finding, one.source, NO_MODEL):
+            return _Short(finding, one, test, repro_script(finding, NO_MODEL, one.source, limits, None))
     return None
 
 

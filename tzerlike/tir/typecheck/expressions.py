@@ -167,16 +167,17 @@ def _call(checker: TypeChecker, node: Any, own: str) -> None:
     operands = checker.dtypes(node.args)
     check_call(node, operands, own)
     name = str(getattr(node.op, "name", ""))
-    if name in _MASKED and len(operands) > _MASKED[name]:
-        buffer, *others = array_items(node.args)
-        held = check_access(checker, buffer, others[_MASKED[name] - 1 : -1])
-        given = own if name.endswith("load") else operands[1]
-        require(held == given or not held, "access", f"{name} of {given} where there is {held}")
+    match name, array_items(node.args) if name.startswith("tirx.masked_") else []:
+        case "tirx.masked_load", [buffer, *indices, _]:
+            _predicated(checker, node, buffer, indices, own)
+        case "tirx.masked_store", [buffer, _, *indices, _]:
+            _predicated(checker, node, buffer, indices, operands[1])
 
 
-_MASKED = {"tirx.masked_load": 1, "tirx.masked_store": 2}
-"""Where the indices of predicated accesses begin: behind the buffer, and the value. The mask comes last
-(python/tvm/tirx/op.py)."""
+def _predicated(checker: TypeChecker, node: Any, buffer: Any, indices: Any, given: str) -> None:
+    """A load or store of `given` under a mask, which is the last operand (python/tvm/tirx/op.py)."""
+    held = check_access(checker, buffer, indices)
+    require(held == given or not held, "access", f"{node.op.name} of {given} where there is {held}")
 
 
 RULES: Mapping[type, ExpressionRule] = {
